@@ -1,0 +1,29 @@
+"""Long-term memory for language-model agents: keeps every word, finds the right ones, needs no model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.domain.messages import Message, Role
+from recollect.domain.time import Interval, Precision
+from recollect.errors import RecollectError
+
+if TYPE_CHECKING:
+    from recollect.app import Memory
+    from recollect.memory.bank import Bank
+
+__version__ = "0.1.0"
+__all__ = ["Bank", "Interval", "Memory", "Message", "Precision", "RecollectError", "Role"]
+
+
+def __getattr__(name: str) -> object:
+    # numpy and the store are loaded on first use, so that importing recollect costs next to nothing.
+    if name == "Memory":
+        from recollect.app import Memory
+
+        return Memory
+    if name == "Bank":
+        from recollect.memory.bank import Bank
+
+        return Bank
+    raise AttributeError(f"module 'recollect' has no attribute {name!r}")

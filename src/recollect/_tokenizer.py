@@ -1,0 +1,95 @@
+"""The tokenizer that comes inside wordllama's wheel: a leaf that `text` and `models` both lean on.
+
+The files are found and read without importing wordllama. Importing it takes half a second (it pulls in requests,
+pydantic and its own clustering code) and calls ``logging.basicConfig``, which is not a library's business; the
+tokenizer itself is read in well under a tenth. Nothing is ever downloaded.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.errors import ModelUnavailable
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+TOKENIZER_FILE = "tokenizers/l2_supercat_tokenizer_config.json"
+BATCH_TEXTS = 1024
+BATCH_CHARACTERS = 1_000_000
+
+_loading = threading.Lock()
+
+
+def wordllama_folder() -> Path:
+    """The folder of the installed wordllama package, found without importing it.
+
+    Raises:
+        ModelUnavailable: wordllama is not installed.
+    """
+    spec = importlib.util.find_spec("wordllama")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModelUnavailable(
+            "wordllama, which carries the default tokenizer and embedder, is missing; run: pip install recollect"
+        )
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def load_tokenizer() -> Tokenizer:
+    """The Llama 2 tokenizer of wordllama, read once a process and shared: do not change its settings.
+
+    It neither pads nor truncates, and encoding with it is thread-safe.
+
+    Raises:
+        ModelUnavailable: the package or its file is missing or cannot be read.
+    """
+    with _loading:
+        return _read_tokenizer()
+
+
+@cache
+def _read_tokenizer() -> Tokenizer:
+    from tokenizers import Tokenizer  # 25 ms that only those who count or embed should pay
+
+    path = wordllama_folder() / TOKENIZER_FILE
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as exc:  # tokenizers raises a bare Exception for any file that it cannot read
+        raise ModelUnavailable(f"no tokenizer can be read from {path} ({exc}); reinstall wordllama") from exc
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def encode(texts: Sequence[str]) -> list[Encoding]:
+    """Encode texts as they are, with no special tokens and no offsets: one encoding a text.
+
+    All texts are held at once: hand in a batch of :func:`batches`.
+
+    Raises:
+        ModelUnavailable: the tokenizer could not be loaded.
+    """
+    return load_tokenizer().encode_batch_fast([well_formed(text) for text in texts], add_special_tokens=False)
+
+
+def well_formed(text: str) -> str:
+    """The text with a "?" for every lone surrogate: JSON may carry them, tokenizers and UTF-8 do not."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Cut texts, in order, into runs of at most 1,024 texts and a million characters, so that memory is bounded."""
+    start = characters = 0
+    for end, text in enumerate(texts):
+        if end - start == BATCH_TEXTS or characters + len(text) > BATCH_CHARACTERS:
+            if end > start:
+                yield texts[start:end]
+            start, characters = end, 0
+        characters += len(text)
+    if start < len(texts):
+        yield texts[start:]

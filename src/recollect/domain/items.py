@@ -1,0 +1,87 @@
+"""Items: every unit of memory that is derived from messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.domain.time import Interval
+
+
+class ItemKind(StrEnum):
+    """What a unit of memory is."""
+
+    TURN = "turn"
+    SEGMENT = "segment"
+    SUMMARY = "summary"
+    FACT = "fact"
+    OPINION = "opinion"
+    OBSERVATION = "observation"
+    GIST = "gist"
+    TRIPLE = "triple"
+    EPISODE = "episode"
+    SEMANTIC = "semantic"
+
+
+class Network(StrEnum):
+    """Hindsight's two networks of facts (section 3.1)."""
+
+    WORLD = "world"
+    EXPERIENCE = "experience"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occurrence:
+    """A time that an item's words speak of: the words and the interval they mean."""
+
+    words: str
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A unit of memory (Hindsight, equation 1, without its vector).
+
+    ``sources`` are the ids of the messages it came from, the one it is about first; ``derived_from`` the ids of items
+    it was made of. ``occurrences`` say when what it tells happened, ``mentioned`` when it was said, ``recorded`` when
+    it was stored. ``order`` is the item's place among its kind in its session. ``superseded`` is set when a newer
+    item took its place: both stay readable.
+    """
+
+    id: str
+    kind: ItemKind
+    text: str
+    session: str
+    speaker: str
+    sources: tuple[str, ...]
+    mentioned: datetime
+    recorded: datetime
+    order: int = 0
+    occurrences: tuple[Occurrence, ...] = ()
+    derived_from: tuple[str, ...] = ()
+    network: Network | None = None
+    confidence: float | None = None
+    superseded: datetime | None = None
+
+    @property
+    def occurred(self) -> Interval | None:
+        """When it happened, as far as its words say: the first time they speak of."""
+        return self.occurrences[0].interval if self.occurrences else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexedItem:
+    """An item with what it is found by.
+
+    ``vector``: float32, shape ``(dimension,)``. ``terms``: uint32, the hashed stems of its words in order, repeats
+    kept. ``asks``: its words are a question.
+    """
+
+    item: Item
+    vector: NDArray[np.float32]
+    terms: NDArray[np.uint32]
+    asks: bool = False

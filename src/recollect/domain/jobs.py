@@ -1,0 +1,25 @@
+"""Jobs: work that a write causes and a worker does later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class JobState(StrEnum):
+    """Where a job stands; a job that failed never reads as done."""
+
+    WAITING = "waiting"
+    CLAIMED = "claimed"
+    DONE = "done"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A piece of background work; ``id`` is a hash of what it is about, so that the same work is queued once."""
+
+    id: str
+    kind: str
+    payload: str
+    attempts: int = 0

@@ -1,0 +1,66 @@
+"""Messages: the raw words, kept as they were given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from recollect.errors import InvalidInput, NaiveDatetime
+
+
+class Role(StrEnum):
+    """Who speaks: a person, an assistant that answers, or a system that instructs."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One utterance, as a caller gives it to ``retain``.
+
+    ``at`` is when it was said (aware; the moment of retaining where it is left out). ``captions`` say in words what
+    attached pictures or files show; they are searched, and kept apart from ``text``. A message with an ``id`` can be
+    retained again without being stored twice.
+    """
+
+    text: str
+    speaker: str = "user"
+    role: Role = Role.USER
+    at: datetime | None = None
+    id: str | None = None
+    captions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.at is not None and self.at.tzinfo is None:
+            raise NaiveDatetime("Message.at")
+        for name, text in (("text", self.text), ("speaker", self.speaker), *(("captions", c) for c in self.captions)):
+            if not text.isascii():
+                _check_unicode(name, text)
+
+
+def _check_unicode(name: str, text: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as exc:
+        raise InvalidInput(
+            f"Message.{name} holds a lone surrogate at character {exc.start}, which no file can keep; "
+            "decode it again, or replace it with '\\ufffd'"
+        ) from exc
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMessage:
+    """A message in a bank: ``session`` and ``position`` say where it stands, ``recorded`` when it was stored."""
+
+    id: str
+    session: str
+    position: int
+    speaker: str
+    role: Role
+    text: str
+    captions: tuple[str, ...]
+    at: datetime
+    recorded: datetime

@@ -1,0 +1,87 @@
+"""What a recall gives back: evidence, and a receipt of how it was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from recollect.domain.items import ItemKind
+from recollect.domain.time import Interval
+from recollect.domain.usage import Usage
+
+
+class ArmStatus(StrEnum):
+    """What became of an arm; an arm that found nothing and one that was down never look alike."""
+
+    OK = "ok"
+    IDLE = "idle"
+    TIMEOUT = "timeout"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """An arm that brought a piece of evidence: its rank there (1 is best) and its score on the arm's own scale."""
+
+    arm: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """An item, with the reason it was returned. ``sources`` are message ids, the one it is about first."""
+
+    id: str
+    kind: ItemKind
+    text: str
+    session: str
+    speaker: str
+    sources: tuple[str, ...]
+    mentioned: datetime
+    occurred: Interval | None
+    score: float
+    why: tuple[Why, ...]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmReport:
+    """What one arm did: an idle arm had nothing to do and says why in ``note``; ``note`` also tells a failure."""
+
+    arm: str
+    status: ArmStatus
+    seconds: float
+    candidates: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallReceipt:
+    """How a recall went: every arm, what was cut by limit and by token budget, what it cost."""
+
+    arms: tuple[ArmReport, ...]
+    fusion: str
+    reranker: str | None
+    candidates: int
+    cut_by_limit: int
+    cut_by_budget: int
+    tokens: int
+    during: Interval | None
+    seconds: float
+    notes: tuple[str, ...] = ()
+    usage: Usage = Usage()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every arm that had something to do did it."""
+        return all(arm.status in (ArmStatus.OK, ArmStatus.IDLE) for arm in self.arms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """Evidence, best first, and the receipt."""
+
+    evidence: tuple[Evidence, ...]
+    receipt: RecallReceipt

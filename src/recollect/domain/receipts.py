@@ -1,0 +1,40 @@
+"""What a write did, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetainReceipt:
+    """What ``retain`` stored. ``skipped`` counts messages that the bank had already, word for word."""
+
+    session: str
+    messages: tuple[str, ...]
+    skipped: int
+    items: int
+    links: int
+    entities: int
+    merges: int
+    jobs: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetReceipt:
+    """What ``forget`` removed, and what its own check found.
+
+    ``messages`` are the ids that are gone. ``verified`` is true when the words of every forgotten message were looked
+    for in every file of the bank and not found; ``leftovers`` names the files where some were found.
+    """
+
+    messages: tuple[str, ...]
+    sessions: int
+    items: int
+    links: int
+    entities: int
+    mentions: int
+    jobs: int
+    verified: bool
+    leftovers: tuple[str, ...]
+    seconds: float

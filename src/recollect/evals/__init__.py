@@ -1,0 +1,1 @@
+"""The evaluation harness: known questions, put to a bank, scored, with provenance beside every number."""

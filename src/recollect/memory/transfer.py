@@ -1,0 +1,129 @@
+"""A bank as JSON Lines: one value a line, in an order in which it can be taken in again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from recollect.domain.changes import Changeset, Session
+from recollect.domain.codec import from_json, to_json
+from recollect.domain.entities import Entity, Mention, Merge
+from recollect.domain.items import IndexedItem
+from recollect.domain.links import Link
+from recollect.domain.messages import StoredMessage
+from recollect.errors import InvalidInput, MalformedLine
+from recollect.models.embedder import Embedder
+from recollect.store.protocol import Store
+
+FORMAT = 1
+CHUNK = 500
+
+_TYPES = {
+    "session": ("sessions", Session),
+    "entity": ("entities", Entity),
+    "message": ("messages", StoredMessage),
+    "item": ("items", IndexedItem),
+    "mention": ("mentions", Mention),
+    "link": ("links", Link),
+    "merge": ("merges", Merge),
+}
+_NAMES = {field: name for name, (field, _) in _TYPES.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The first line of an export."""
+
+    format: int
+    bank: str
+    embedder: str
+    dimension: int
+
+
+async def export_lines(store: Store) -> AsyncIterator[str]:
+    """The bank's lines, without line ends."""
+    header = Header(format=FORMAT, bank=store.name, embedder=store.embedder, dimension=store.dimension)
+    yield _line("bank", header)
+    async for changes in store.dump():
+        for field, name in _NAMES.items():
+            for value in getattr(changes, field):
+                yield _line(name, value)
+
+
+async def import_lines(store: Store, lines: Iterable[str], embedder: Embedder) -> None:
+    """Commit an export's lines to an empty bank; items of another embedder are embedded anew.
+
+    Raises:
+        InvalidInput: the bank is not empty, or the lines begin otherwise than an export.
+        MalformedLine: a line is damaged; what came before it is kept.
+    """
+    if (await store.info()).messages:
+        raise InvalidInput(f"bank {store.name!r} is not empty; import into a new one")
+    numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+    header = _header(next(numbered, (1, "")))
+    same = (header.embedder, header.dimension) == (embedder.name, embedder.dimension)
+    for changes in _changesets(numbered):
+        await store.commit(changes if same else await _embedded(changes, embedder))
+
+
+async def _embedded(changes: Changeset, embedder: Embedder) -> Changeset:
+    if not changes.items:
+        return changes
+    vectors = await embedder.embed([entry.item.text for entry in changes.items])
+    items = (replace(entry, vector=vector) for entry, vector in zip(changes.items, vectors, strict=True))
+    return replace(changes, items=tuple(items))
+
+
+def _changesets(numbered: Iterable[tuple[int, str]]) -> Iterator[Changeset]:
+    """Lines of one type after another, in chunks."""
+    field, values = "", []
+    for number, line in numbered:
+        next_field, value = _value(number, line)
+        if values and (next_field != field or len(values) == CHUNK):
+            yield Changeset(**{field: tuple(values)})
+            values = []
+        field = next_field
+        values.append(value)
+    if values:
+        yield Changeset(**{field: tuple(values)})
+
+
+def _value(number: int, line: str) -> tuple[str, object]:
+    data = _object(number, line)
+    name = data.pop("type", None)
+    if name not in _TYPES:
+        raise MalformedLine(number, f"type {name!r} is none of {', '.join(_TYPES)}")
+    field, kind = _TYPES[name]
+    try:
+        return field, from_json(kind, data)
+    except (ValueError, TypeError, KeyError, AttributeError) as exc:
+        raise MalformedLine(number, f"no {name} of an export: {exc}") from exc
+
+
+def _header(first: tuple[int, str]) -> Header:
+    number, line = first
+    data = _object(number, line)
+    if data.pop("type", None) != "bank":
+        raise InvalidInput("this is no export of a bank (its first line has no type \"bank\"); to read messages, retain")
+    try:
+        header = from_json(Header, data)
+    except (ValueError, TypeError, KeyError) as exc:
+        raise MalformedLine(number, f"no header of an export: {exc}") from exc
+    if header.format > FORMAT:
+        raise InvalidInput(f"the export has format {header.format}, from a later recollect; upgrade this one")
+    return header
+
+
+def _object(number: int, line: str) -> dict[str, object]:
+    try:
+        data = json.loads(line)
+    except ValueError as exc:
+        raise MalformedLine(number, f"no JSON ({exc})") from exc
+    if not isinstance(data, dict):
+        raise MalformedLine(number, "no JSON object")
+    return data
+
+
+def _line(name: str, value: object) -> str:
+    return json.dumps({"type": name, **to_json(value)}, ensure_ascii=False)

@@ -1,0 +1,145 @@
+"""Posting JSON to a model's endpoint, patiently: what the endpoint adapters share.
+
+httpx and its errors stay in here. An API key goes into a header and nowhere else: not into a repr, not into an error
+message, not even where the server's own answer quotes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from recollect.errors import InvalidInput, MissingExtra, ModelUnavailable
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 30.0
+EXCERPT_CHARACTERS = 300
+
+Json = str | int | float | bool | None | Sequence["Json"] | Mapping[str, "Json"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """Where to post, with which key, and how patiently.
+
+    ``timeout`` is in seconds and holds for connecting and for each wait on the server; ``retries`` is how often a
+    request is tried again after a timeout, a broken connection, a 408, 429 or 5xx. ``transport`` is for tests and
+    proxies.
+
+    Raises:
+        InvalidInput: the address is not http(s), or the key cannot stand in a header.
+    """
+
+    url: str
+    api_key: str | None = field(default=None, repr=False)
+    timeout: float = 30.0
+    retries: int = 3
+    transport: httpx.AsyncBaseTransport | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.url.startswith(("http://", "https://")):
+            raise InvalidInput(f"the endpoint's address is {self.url!r}; it must begin with http:// or https://")
+        if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise InvalidInput("the API key has characters that a header cannot carry; was a line end copied with it?")
+
+    async def post_all(self, bodies: Sequence[Mapping[str, Json]]) -> list[object]:
+        """Post one body after another over one connection; give the decoded JSON answers in the same order.
+
+        The connection is closed afterwards: an adapter may be shared by event loops, a connection may not.
+
+        Raises:
+            ModelUnavailable: not reached, or answered with an error, or with something else than JSON.
+            MissingExtra: httpx is not installed.
+        """
+        try:
+            import httpx
+        except ImportError as exc:
+            raise MissingExtra("httpx", "endpoints") from exc
+        async with httpx.AsyncClient(
+            headers={"Authorization": f"Bearer {self.api_key}"} if self.api_key else None,
+            timeout=self.timeout,
+            transport=self.transport,
+            verify=self._ssl_context,
+        ) as client:
+            return [await self._post(client, body) for body in bodies]
+
+    async def _post(self, client: httpx.AsyncClient, body: Mapping[str, Json]) -> object:
+        for attempt in range(self.retries):
+            response = await self._try(client, body)
+            if not isinstance(response, Exception) and not may_pass(response.status_code):
+                return self._decode(response)
+            retry_after = None if isinstance(response, Exception) else response.headers.get("Retry-After")
+            await self._pause(pause_before(attempt, retry_after, now=datetime.now(UTC)))
+        response = await self._try(client, body)
+        if isinstance(response, Exception):
+            raise self.failure(f"could not be reached: {type(response).__name__} {response}") from response
+        return self._decode(response)
+
+    async def _pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def _try(self, client: httpx.AsyncClient, body: Mapping[str, Json]) -> httpx.Response | httpx.TransportError:
+        """One request; a broken connection is a value here, since it may be tried again."""
+        import httpx
+
+        try:
+            return await client.post(self.url, json=body)
+        except httpx.TransportError as exc:
+            return exc
+        except (httpx.HTTPError, httpx.InvalidURL) as exc:
+            raise self.failure(f"cannot be asked: {exc}") from exc
+
+    def _decode(self, response: httpx.Response) -> object:
+        if not response.is_success:
+            raise self.failure(f"answered {response.status_code}: {response.text[:EXCERPT_CHARACTERS]}")
+        try:
+            return response.json()
+        except ValueError as exc:
+            raise self.failure(f"answered with no JSON: {response.text[:EXCERPT_CHARACTERS]}") from exc
+
+    def failure(self, problem: str) -> ModelUnavailable:
+        """An error that names the address, without what a user may have put into it, and never the key."""
+        scheme, _, rest = self.url.partition("://")
+        place = f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
+        message = f"{place} {problem}"
+        return ModelUnavailable(message.replace(self.api_key, "[key]") if self.api_key else message)
+
+    @cached_property
+    def _ssl_context(self) -> ssl.SSLContext | bool:
+        """Made once, since reading the certificates takes 10 ms and more; none is needed for plain http."""
+        import httpx
+
+        return httpx.create_ssl_context() if self.url.startswith("https://") and self.transport is None else True
+
+
+def may_pass(status: int) -> bool:
+    """Whether an HTTP status tells of something that may be over soon."""
+    return status in (408, 429) or status >= 500
+
+
+def pause_before(attempt: int, retry_after: str | None, *, now: datetime) -> float:
+    """Seconds to wait after a failed attempt (0 is the first): what the server asks for, else doubling; at most 30.
+
+    ``retry_after`` is the header's value: seconds, or an HTTP date.
+    """
+    asked = _seconds(retry_after, now) if retry_after else None
+    return min(max(FIRST_PAUSE * 2**attempt if asked is None else asked, 0.0), LONGEST_PAUSE)
+
+
+def _seconds(retry_after: str, now: datetime) -> float | None:
+    if retry_after.strip().isdecimal():
+        return float(retry_after)
+    try:
+        return (parsedate_to_datetime(retry_after).astimezone(UTC) - now).total_seconds()
+    except ValueError:
+        return None

@@ -1,0 +1,139 @@
+"""Any OpenAI-compatible embeddings endpoint: OpenAI, vLLM, Ollama, TEI, LM Studio and others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect._tokenizer import well_formed
+from recollect.errors import InvalidInput, ModelUnavailable
+from recollect.models._http import Endpoint
+from recollect.models.embedder import Purpose, Vectors
+from recollect.models.embedders.vectors import prompted_name, unit_rows
+
+if TYPE_CHECKING:
+    import httpx
+
+
+class EndpointEmbedder:
+    """Embeds by ``POST {base_url}/embeddings``, in batches one after another.
+
+    The dimension is given, or asked from the endpoint: ``await EndpointEmbedder(model, url).connect()`` is ready to
+    use. Texts of blanks are not sent (OpenAI refuses them); their rows are 0. Safe to share between threads and event
+    loops.
+
+    Args:
+        model: the model's name, as the endpoint knows it.
+        base_url: for example ``https://api.openai.com/v1`` or ``http://localhost:11434/v1``.
+        api_key: sent as a bearer token, and never shown.
+        dimension: the length of the model's vectors, where it is known beforehand.
+        batch_size: texts a request.
+        timeout: seconds to wait for the endpoint.
+        retries: how often a request is tried again after a timeout, a broken connection, a 429 or a 5xx.
+        max_characters: of each text, only so many are sent.
+        query_prompt: put before each query, for models that were trained with one (E5: ``"query: "``).
+        document_prompt: put before each document; a part of the name, since it changes the vectors.
+        transport: an httpx transport to use instead of the network's.
+
+    Raises:
+        InvalidInput: the address or the key cannot be used, or a number is not positive.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        api_key: str | None = None,
+        *,
+        dimension: int | None = None,
+        batch_size: int = 64,
+        timeout: float = 30.0,
+        retries: int = 3,
+        max_characters: int = 16_384,
+        query_prompt: str = "",
+        document_prompt: str = "",
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        if batch_size < 1 or max_characters < 1 or (dimension is not None and dimension < 1):
+            raise InvalidInput("batch_size, max_characters and dimension must be at least 1")
+        url = f"{base_url.rstrip('/')}/embeddings"
+        self._endpoint = Endpoint(url=url, api_key=api_key, timeout=timeout, retries=retries, transport=transport)
+        self._model = model
+        self._dimension = dimension
+        self._batch_size = batch_size
+        self._max_characters = max_characters
+        self._prompts: dict[Purpose, str] = {"query": query_prompt, "document": document_prompt}
+
+    @property
+    def name(self) -> str:
+        return prompted_name(self._model, self._prompts["document"])
+
+    @property
+    def dimension(self) -> int:
+        """The length of the vectors.
+
+        Raises:
+            ModelUnavailable: it was not given, and the endpoint has not been asked yet.
+        """
+        if self._dimension is None:
+            raise ModelUnavailable(
+                f"the dimension of {self._model} is not known yet: give it, or await connect() first"
+            )
+        return self._dimension
+
+    async def connect(self) -> EndpointEmbedder:
+        """Learn the dimension by embedding one word, unless it is known; give the embedder itself.
+
+        Raises:
+            ModelUnavailable: the endpoint could not be reached or gave no vector.
+            MissingExtra: httpx is not installed.
+        """
+        if self._dimension is None:
+            self._dimension = (await self._ask(["dimension"])).shape[1]
+        return self
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> Vectors:
+        """Embed texts: float32 of shape ``(len(texts), dimension)``, rows of length 1, or all 0 for a text of blanks.
+
+        Raises:
+            ModelUnavailable: the endpoint could not be reached, or gave other vectors than were asked for.
+            MissingExtra: httpx is not installed.
+        """
+        dimension = (await self.connect()).dimension
+        vectors = np.zeros((len(texts), dimension), dtype=np.float32)
+        rows = [row for row, text in enumerate(texts) if text and not text.isspace()]
+        if rows:
+            prompt = self._prompts[purpose]
+            found = await self._ask([prompt + well_formed(texts[row][: self._max_characters]) for row in rows])
+            if found.shape[1] != dimension:
+                raise ModelUnavailable(f"{self._model} gives vectors of {found.shape[1]} numbers, not of {dimension}")
+            vectors[rows] = found
+        return unit_rows(vectors)
+
+    async def _ask(self, texts: Sequence[str]) -> Vectors:
+        runs = [texts[at : at + self._batch_size] for at in range(0, len(texts), self._batch_size)]
+        answers = await self._endpoint.post_all([{"model": self._model, "input": list(run)} for run in runs])
+        try:
+            return np.concatenate([parse_vectors(answer, len(run)) for answer, run in zip(answers, runs, strict=True)])
+        except (KeyError, TypeError, ValueError) as exc:
+            raise self._endpoint.failure(f"gave no usable embeddings: {type(exc).__name__}: {exc}") from exc
+
+
+def parse_vectors(answer: object, count: int) -> Vectors:
+    """Read an answer's vectors into their texts' order: float32 of shape ``(count, dimension)``.
+
+    Raises:
+        ValueError, TypeError, KeyError: it is no list of ``count`` equally long vectors of finite numbers.
+    """
+    data = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(data, list):
+        raise TypeError("the answer has no list called data")
+    entries = sorted(data, key=lambda entry: int(entry["index"]))
+    if [int(entry["index"]) for entry in entries] != list(range(count)):
+        raise ValueError(f"{len(entries)} vectors came back for {count} texts")
+    vectors = np.array([entry["embedding"] for entry in entries], dtype=np.float32)
+    if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
+        raise ValueError("the vectors are empty, or hold something else than finite numbers")
+    return vectors

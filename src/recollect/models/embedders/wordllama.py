@@ -1,0 +1,142 @@
+"""The default embedder: static embeddings that come inside wordllama's wheel.
+
+A text's vector is the mean of its tokens' vectors, scaled to length 1. That is all that wordllama computes, so we read
+the two files of its wheel ourselves and add up the rows: vectors are the same (a test compares them with wordllama's
+own), loading takes about 0.1 s where importing wordllama and loading takes 0.7 s, and a batch is neither padded nor
+multiplied by a mask, which makes it two to three times as fast. Nothing is ever downloaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from functools import cache
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect._tokenizer import batches, encode, wordllama_folder
+from recollect.errors import InvalidInput, ModelUnavailable
+from recollect.models.embedder import Purpose, Vectors
+from recollect.models.embedders.vectors import unit_rows
+
+MAX_CHARACTERS = 16_384
+DIMENSIONS = (64, 128, 256)
+
+WEIGHTS_FILE = "weights/l2_supercat_256.safetensors"
+WEIGHTS_KEY = "embedding.weight"
+STEPWISE_TOKENS = 64
+INLINE_TEXTS = 16
+INLINE_CHARACTERS = 8_192
+
+_loading = threading.Lock()
+
+
+class WordLlamaEmbedder:
+    """Embeds without a network, a GPU or a model hub: tens of thousands of short texts a second.
+
+    Only the first 16,384 characters of a text (about 4,000 tokens) are embedded: a mean over more says little, and a
+    pasted file must not cost seconds. Queries and documents are treated alike. The first use reads the files (some 0.1
+    s, in a thread). Safe to share between threads and event loops.
+
+    Args:
+        dimension: 256, or 128 or 64 for smaller banks (the model is trained so that its first components carry most).
+
+    Raises:
+        InvalidInput: the wheel has no vectors of that dimension.
+    """
+
+    def __init__(self, dimension: int = 256) -> None:
+        if dimension not in DIMENSIONS:
+            raise InvalidInput(f"dimension is {dimension}; wordllama's wheel gives one of {DIMENSIONS}")
+        self._dimension = dimension
+        self._warm = False
+
+    @property
+    def name(self) -> str:
+        return f"wordllama-{self._dimension}"
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> Vectors:
+        """Embed texts: float32 of shape ``(len(texts), dimension)``, rows of length 1, or all 0 for a text of blanks.
+
+        A few short texts are embedded at once, since a thread would cost more than the work; more go to a thread.
+
+        Raises:
+            ModelUnavailable: wordllama's files are missing or cannot be read.
+        """
+        if self._warm and _is_small(texts):
+            return self._embed(texts)
+        return await asyncio.to_thread(self._embed, texts)
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        table = load_table(self._dimension)
+        heads = ["" if text.isspace() else text[:MAX_CHARACTERS] for text in texts]
+        sums = np.zeros((len(heads), self._dimension), dtype=np.float32)
+        start = 0
+        for batch in batches(heads):
+            end = start + len(batch)
+            add_up(table, [encoding.ids for encoding in encode(batch)], sums[start:end])
+            start = end
+        self._warm = True
+        return unit_rows(sums)
+
+
+def _is_small(texts: Sequence[str]) -> bool:
+    return len(texts) <= INLINE_TEXTS and sum(map(len, texts)) <= INLINE_CHARACTERS
+
+
+def load_table(dimension: int) -> Vectors:
+    """The token table, float32 of shape ``(32000, dimension)``, read once a process.
+
+    Raises:
+        ModelUnavailable: wordllama's file is missing or cannot be read.
+    """
+    with _loading:
+        return _read_table(dimension)
+
+
+@cache
+def _read_table(dimension: int) -> Vectors:
+    from safetensors import SafetensorError, safe_open
+
+    path = wordllama_folder() / WEIGHTS_FILE
+    try:
+        with safe_open(str(path), framework="np") as weights:
+            table: NDArray[np.float16] = weights.get_tensor(WEIGHTS_KEY)
+    except (OSError, SafetensorError) as exc:
+        raise ModelUnavailable(f"no embeddings can be read from {path} ({exc}); reinstall wordllama") from exc
+    return np.ascontiguousarray(table[:, :dimension], dtype=np.float32)
+
+
+def add_up(table: Vectors, tokens: Sequence[Sequence[int]], sums: Vectors) -> None:
+    """Add to each row of ``sums`` the table's rows of that text's tokens.
+
+    Short texts of a batch go together, step by step: first the first token of every text, then the second of every
+    text that has one. Measured on 50,000 short texts: 0.1 s, where ``np.add.reduceat`` takes 0.9 s. Few or long texts
+    go one at a time.
+    """
+    counts = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    together = (counts <= STEPWISE_TOKENS) & (len(tokens) > INLINE_TEXTS)
+    for row in np.flatnonzero(~together).tolist():
+        sums[row] += table.take(tokens[row], axis=0).sum(axis=0)
+    if together.any():
+        rows = np.flatnonzero(together)
+        rows = rows[np.argsort(-counts[rows], kind="stable")]
+        sums[rows] += _add_up_stepwise(table, [tokens[row] for row in rows.tolist()], counts[rows])
+
+
+def _add_up_stepwise(table: Vectors, tokens: Sequence[Sequence[int]], counts: NDArray[np.int64]) -> Vectors:
+    """Sum the rows of texts that are sorted by their number of tokens, the longest first."""
+    sums = np.zeros((len(tokens), table.shape[1]), dtype=np.float32)
+    flat = np.fromiter(chain.from_iterable(tokens), dtype=np.int64, count=int(counts.sum()))
+    starts = np.cumsum(counts) - counts
+    having = np.searchsorted(-counts, -np.arange(counts[0]), side="left")  # how many texts have a token at each step
+    for step, texts in enumerate(having):
+        sums[:texts] += table.take(flat[starts[:texts] + step], axis=0)
+    return sums

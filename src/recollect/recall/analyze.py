@@ -1,0 +1,78 @@
+"""What a question asks for: whom, when, and in which words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.domain.queries import Probe, Query
+from recollect.domain.time import Interval
+from recollect.models.embedder import Embedder
+from recollect.text.terms import terms
+from recollect.text.when import question_time
+
+_GENERIC = frozenset({"user", "assistant", "system", "tool", "human", "ai"})
+_WHEN = re.compile(
+    r"\bwhen\b|\bhow long\b|\bhow (?:many|much) (?:days|weeks|months|years|time)\b"
+    r"|\b(?:what|which) (?:date|day|week|month|year|time|season)\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"“«]([^\"”»]{3,200})[\"”»]")
+_BLANKS = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question read without a model. ``topic`` is its text without the speakers it names."""
+
+    topic: str
+    speakers: tuple[str, ...]
+    phrases: tuple[str, ...]
+    during: Interval | None
+    asks_when: bool
+
+
+def read_question(query: Query, speakers: Sequence[str]) -> Question:
+    """Read a question against a bank's speakers.
+
+    Who is asked about is known from who spoke: a name in the words of a message says little, since people seldom name
+    themselves, and a lot about the one who is addressed. So speakers' names are taken out of what is looked for and
+    weighed apart.
+    """
+    named = tuple(name for name in speakers if name.casefold() not in _GENERIC and _names(name).search(query.text))
+    topic = query.text
+    for name in named:
+        topic = _names(name).sub(" ", topic)
+    topic = _BLANKS.sub(" ", topic).strip()
+    return Question(
+        topic=topic if terms(topic).size else query.text,
+        speakers=named,
+        phrases=tuple(phrase.strip() for phrase in _QUOTED.findall(query.text)),
+        during=question_time(query.text, query.now),
+        asks_when=bool(_WHEN.search(query.text)),
+    )
+
+
+async def probe_for(question: Question, embedder: Embedder) -> Probe:
+    """The question as the arms see it.
+
+    Raises:
+        ModelUnavailable: the embedder could not be reached.
+    """
+    vectors = await embedder.embed([question.topic], purpose="query")
+    return Probe(
+        topic=question.topic,
+        vector=vectors[0],
+        terms=np.unique(terms(question.topic)),
+        speakers=question.speakers,
+        phrases=question.phrases,
+        during=question.during,
+        asks_when=question.asks_when,
+    )
+
+
+def _names(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?:['’]s)?(?!\w)", re.IGNORECASE)

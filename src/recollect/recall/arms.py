@@ -1,0 +1,126 @@
+"""The arms: each finds candidates in its own way, and says what it did."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.domain.queries import Probe
+from recollect.domain.recalls import ArmReport, ArmStatus
+from recollect.recall.settings import Arm, Reach, RecallSettings
+from recollect.recall.spread import merged, step, strongest
+from recollect.store.protocol import Hits, Search
+
+NOTHING = Hits(refs=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """What an arm may use: one view of the bank, the probe, and how far to go."""
+
+    search: Search
+    probe: Probe
+    reach: Reach
+    settings: RecallSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """An arm's hits and its report."""
+
+    hits: Hits
+    report: ArmReport
+
+
+class Idle(Exception):
+    """An arm had nothing to do; the message says why."""
+
+
+async def semantic(field: Field) -> Hits:
+    """Nearest in meaning (equations 9, 10)."""
+    if not field.probe.vector.any():
+        raise Idle("the question has no words that the embedder knows")
+    return await field.search.semantic(field.reach.candidates)
+
+
+async def lexical(field: Field) -> Hits:
+    """Sharing words (equation 11)."""
+    if not field.probe.terms.size:
+        raise Idle("the question has no words to look for")
+    return await field.search.lexical(field.reach.candidates)
+
+
+async def temporal(field: Field) -> Hits:
+    """In the time asked about (equations 13, 14), and what is linked to that and lies in it too."""
+    if field.probe.during is None:
+        raise Idle("the question names no time")
+    hits = await field.search.temporal(field.reach.candidates)
+    entries = dict(zip(hits.refs[: field.reach.entries].tolist(), hits.scores.tolist(), strict=False))
+    walked = await _walk(field, entries)
+    new = np.array(strongest({r: a for r, a in walked.items() if r not in set(hits.refs.tolist())}, 50), dtype=np.int64)
+    inside = new[await field.search.within_time(new)] if len(new) else new
+    activations = np.array([walked[ref] for ref in inside.tolist()], dtype=np.float32)
+    room = field.reach.candidates - len(inside)
+    return Hits(
+        refs=np.concatenate([hits.refs[:room], inside]), scores=np.concatenate([hits.scores[:room], activations])
+    )
+
+
+async def graph(field: Field) -> Hits:
+    """Linked to what is nearest in meaning (equation 12)."""
+    if not field.probe.vector.any():
+        raise Idle("the question has no words that the embedder knows")
+    nearest = await field.search.semantic(field.reach.entries)
+    entries = dict(zip(nearest.refs.tolist(), np.clip(nearest.scores, 0, 1).tolist(), strict=True))
+    activation = await _walk(field, entries)
+    best = strongest(activation, field.reach.candidates)
+    return Hits(refs=np.array(best, dtype=np.int64), scores=np.array([activation[r] for r in best], dtype=np.float32))
+
+
+ARMS: Mapping[Arm, Callable[[Field], Awaitable[Hits]]] = {
+    Arm.SEMANTIC: semantic,
+    Arm.LEXICAL: lexical,
+    Arm.GRAPH: graph,
+    Arm.TEMPORAL: temporal,
+}
+
+
+async def run_arms(field: Field) -> dict[Arm, Found]:
+    """Run the arms of the settings at once, each until its deadline; none can break another."""
+    tasks = {arm: asyncio.create_task(_timed(arm, field)) for arm in field.settings.arms}
+    return {arm: await task for arm, task in tasks.items()}
+
+
+async def _timed(arm: Arm, field: Field) -> Found:
+    began = time.perf_counter()
+    hits, status, note = NOTHING, ArmStatus.OK, ""
+    try:
+        async with asyncio.timeout(field.settings.deadline_s):
+            hits = await ARMS[arm](field)
+    except Idle as exc:
+        status, note = ArmStatus.IDLE, str(exc)
+    except TimeoutError:
+        status, note = ArmStatus.TIMEOUT, f"no answer within {field.settings.deadline_s} s"
+    except Exception as exc:  # whatever breaks an arm is told in the receipt; the others go on
+        status, note = ArmStatus.FAILED, f"{type(exc).__name__}: {exc}"
+    seconds = time.perf_counter() - began
+    report = ArmReport(arm=arm.value, status=status, seconds=seconds, candidates=len(hits.refs), note=note)
+    return Found(hits=hits, report=report)
+
+
+async def _walk(field: Field, entries: dict[int, float]) -> dict[int, float]:
+    """Activation after the effort's steps, the entries' own included."""
+    spread, activation, frontier = field.settings.spread, dict(entries), dict(entries)
+    for _ in range(field.reach.steps):
+        refs = strongest(frontier, spread.frontier)
+        if not refs:
+            break
+        edges = await field.search.edges(np.array(refs, dtype=np.int64), spread.fan_out)
+        reached = step(frontier, edges, spread)
+        frontier = {ref: a for ref, a in reached.items() if a > activation.get(ref, 0.0)}
+        activation = merged(activation, reached)
+    return activation

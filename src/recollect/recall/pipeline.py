@@ -1,0 +1,167 @@
+"""Recall, from a question to evidence: analyze, arms, fuse, load, rerank, trim."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.domain.items import Item
+from recollect.domain.queries import Query
+from recollect.domain.recalls import ArmStatus, Evidence, Recall, RecallReceipt, Why
+from recollect.errors import ModelError, RecallFailed
+from recollect.models.embedder import Embedder
+from recollect.models.reranker import Reranker
+from recollect.recall.analyze import probe_for, read_question
+from recollect.recall.arms import Field, Found, run_arms
+from recollect.recall.fuse import reciprocal_ranks, union, weighed
+from recollect.recall.rerank import reranked
+from recollect.recall.settings import Arm, Fusion, RecallSettings, weights_of
+from recollect.recall.trim import fitting
+from recollect.store.protocol import Refs, Search, StoreReader
+from recollect.text.tokens import count_all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """An item with its fused score."""
+
+    ref: int
+    item: Item
+    score: float
+
+
+class TemprRetriever:
+    """Hindsight's recall over any kind of item (section 4.2).
+
+    Args:
+        embedder: the one the bank's vectors come from.
+        reranker: optional; orders the first candidates anew.
+        settings: every constant of the pipeline.
+    """
+
+    def __init__(
+        self, embedder: Embedder, *, reranker: Reranker | None = None, settings: RecallSettings | None = None
+    ) -> None:
+        self._embedder, self._reranker = embedder, reranker
+        self._settings = settings or RecallSettings()
+
+    async def retrieve(self, query: Query, reader: StoreReader) -> Recall:
+        """Find evidence.
+
+        Raises:
+            RecallFailed: every arm that had something to do failed.
+            ModelUnavailable: the embedder could not be reached.
+        """
+        began = time.perf_counter()
+        settings = self._settings
+        probe = await probe_for(read_question(query, await reader.speakers()), self._embedder)
+        search = await reader.search(probe, query.scope, weights_of(settings.weights, settings.arms))
+        reach = settings.reaches[query.effort]
+        found = await run_arms(Field(search=search, probe=probe, reach=reach, settings=settings))
+        _require_one(found)
+        refs, scores = await self._fuse(found, search)
+        loaded = await _load(search, refs, scores, max(query.limit, settings.rerank_top if self._reranker else 0))
+        ordered, notes = await self._rerank(query.text, loaded)
+        kept = ordered[: query.limit]
+        tokens = count_all([candidate.item.text for candidate in kept])
+        room = fitting(tokens, query.max_tokens)
+        reasons = _reasons(found)
+        return Recall(
+            evidence=tuple(
+                _evidence(candidate, reasons.get(candidate.ref, ()), cost)
+                for candidate, cost in zip(kept[:room], tokens, strict=False)
+            ),
+            receipt=RecallReceipt(
+                arms=tuple(arm.report for arm in found.values()),
+                fusion=settings.fusion.value,
+                reranker=None if self._reranker is None else self._reranker.name,
+                candidates=len(refs),
+                cut_by_limit=len(refs) - len(kept),
+                cut_by_budget=len(kept) - room,
+                tokens=sum(tokens[:room]),
+                during=probe.during,
+                seconds=time.perf_counter() - began,
+                notes=notes,
+            ),
+        )
+
+    async def _fuse(self, found: Mapping[Arm, Found], search: Search) -> tuple[Refs, Sequence[float]]:
+        """Every candidate, best first, with its score."""
+        rankings = [arm.hits.refs for arm in found.values()]
+        refs = union(rankings)
+        if self._settings.fusion is Fusion.RRF:
+            scores = reciprocal_ranks(refs, rankings, self._settings.rrf_k)
+        else:
+            signals = await search.signals(refs, _activations(found, refs))
+            scores = weighed(signals, weights_of(self._settings.weights, _working(found)))
+        order = np.argsort(-scores, kind="stable")
+        return refs[order], scores[order].tolist()
+
+    async def _rerank(
+        self, question: str, candidates: Sequence[Candidate]
+    ) -> tuple[Sequence[Candidate], tuple[str, ...]]:
+        """The candidates in the reranker's order; in their own, with a note, where it is down."""
+        if self._reranker is None or not candidates:
+            return candidates, ()
+        items = [candidate.item for candidate in candidates]
+        try:
+            order = await reranked(self._reranker, question, items, self._settings.rerank_top)
+        except ModelError as exc:
+            return candidates, (f"the reranker {self._reranker.name} failed, the fused order stands: {exc}",)
+        return [candidates[at] for at in order], ()
+
+
+async def _load(search: Search, refs: Refs, scores: Sequence[float], count: int) -> list[Candidate]:
+    score_of = dict(zip(refs.tolist(), scores, strict=True))
+    loaded = await search.load(refs[:count])
+    return [Candidate(ref=ref, item=item, score=score_of[ref]) for ref, item in loaded]
+
+
+def _require_one(found: Mapping[Arm, Found]) -> None:
+    """An empty answer must mean that there is nothing, not that nothing worked."""
+    reports = [arm.report for arm in found.values()]
+    broken = [r for r in reports if r.status in (ArmStatus.FAILED, ArmStatus.TIMEOUT)]
+    if broken and not any(report.status is ArmStatus.OK for report in reports):
+        raise RecallFailed("no arm answered: " + "; ".join(f"{report.arm}: {report.note}" for report in broken))
+
+
+def _working(found: Mapping[Arm, Found]) -> tuple[Arm, ...]:
+    """The arms whose signals count: those that did not break."""
+    return tuple(arm for arm, f in found.items() if f.report.status in (ArmStatus.OK, ArmStatus.IDLE))
+
+
+def _activations(found: Mapping[Arm, Found], refs: Refs) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    """What the graph arm brought each candidate: float32 of shape ``(len(refs),)``."""
+    arm = found.get(Arm.GRAPH)
+    activation = dict(zip(arm.hits.refs.tolist(), arm.hits.scores.tolist(), strict=True)) if arm else {}
+    return np.array([activation.get(ref, 0.0) for ref in refs.tolist()], dtype=np.float32)
+
+
+def _reasons(found: Mapping[Arm, Found]) -> dict[int, tuple[Why, ...]]:
+    """For each candidate the arms that brought it."""
+    reasons: dict[int, tuple[Why, ...]] = {}
+    for arm, result in found.items():
+        hits = zip(result.hits.refs.tolist(), result.hits.scores.tolist(), strict=True)
+        for rank, (ref, score) in enumerate(hits, start=1):
+            reasons[ref] = (*reasons.get(ref, ()), Why(arm=arm.value, rank=rank, score=score))
+    return reasons
+
+
+def _evidence(candidate: Candidate, why: tuple[Why, ...], tokens: int) -> Evidence:
+    item = candidate.item
+    return Evidence(
+        id=item.id,
+        kind=item.kind,
+        text=item.text,
+        session=item.session,
+        speaker=item.speaker,
+        sources=item.sources,
+        mentioned=item.mentioned,
+        occurred=item.occurred,
+        score=candidate.score,
+        why=why,
+        tokens=tokens,
+    )

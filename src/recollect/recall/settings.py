@@ -1,0 +1,103 @@
+"""How a recall goes: every constant of the pipeline in one frozen value, so that an ablation is one changed field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from recollect.domain.links import LinkKind
+from recollect.domain.queries import Effort
+from recollect.domain.signals import Weights
+from recollect.errors import InvalidInput
+
+
+class Arm(StrEnum):
+    """The four channels of TEMPR (section 4.2.2)."""
+
+    SEMANTIC = "semantic"
+    LEXICAL = "lexical"
+    GRAPH = "graph"
+    TEMPORAL = "temporal"
+
+
+class Fusion(StrEnum):
+    """How rankings become one: by rank alone (equation 15), or by calibrated scores."""
+
+    RRF = "rrf"
+    CALIBRATED = "calibrated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What an effort buys: candidates an arm, entry points and steps of the graph walk."""
+
+    candidates: int
+    entries: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpreadSettings:
+    """Spreading activation (equation 12): the decay and the multiplier of each kind of link."""
+
+    decay: float = 0.7
+    fan_out: int = 16
+    frontier: int = 48
+    floor: float = 0.05
+    multipliers: dict[LinkKind, float] = field(
+        default_factory=lambda: {
+            LinkKind.CAUSAL: 1.3,
+            LinkKind.ENTITY: 1.2,
+            LinkKind.RELATION: 1.0,
+            LinkKind.CONTEXT: 1.0,
+            LinkKind.SYNONYMY: 1.0,
+            LinkKind.SEMANTIC: 0.9,
+            LinkKind.TEMPORAL: 0.8,
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallSettings:
+    """The recall pipeline. ``deadline_s`` is what each arm may take; ``rrf_k`` the constant of equation 15."""
+
+    arms: tuple[Arm, ...] = tuple(Arm)
+    fusion: Fusion = Fusion.CALIBRATED
+    weights: Weights = Weights()
+    rrf_k: int = 60
+    deadline_s: float = 5.0
+    rerank_top: int = 50
+    spread: SpreadSettings = field(default_factory=SpreadSettings)
+    reaches: dict[Effort, Reach] = field(
+        default_factory=lambda: {
+            Effort.LOW: Reach(candidates=64, entries=4, steps=1),
+            Effort.MID: Reach(candidates=200, entries=10, steps=2),
+            Effort.HIGH: Reach(candidates=600, entries=25, steps=3),
+        }
+    )
+
+
+_SIGNALS = {
+    Arm.SEMANTIC: ("meaning", "surroundings"),
+    Arm.LEXICAL: ("exchange", "passage", "session", "phrase"),
+    Arm.GRAPH: ("graph",),
+    Arm.TEMPORAL: ("temporal",),
+}
+
+
+def weights_of(weights: Weights, arms: tuple[Arm, ...]) -> Weights:
+    """The weights with those of arms that do not take part set to nothing."""
+    silent = {name: 0.0 for arm, names in _SIGNALS.items() if arm not in arms for name in names}
+    return replace(weights, **silent)
+
+
+def parse_arms(names: str) -> tuple[Arm, ...]:
+    """Arms from their names, separated by commas.
+
+    Raises:
+        InvalidInput: a name is none of an arm.
+    """
+    try:
+        return tuple(Arm(name.strip()) for name in names.split(",") if name.strip())
+    except ValueError as exc:
+        raise InvalidInput(f"{exc}; the arms are {', '.join(Arm)}") from exc

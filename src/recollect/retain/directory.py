@@ -1,0 +1,283 @@
+"""What resolution reads of a bank's entities: their surface forms, who occurs with whom, and whom a name may mean.
+
+Held in memory, built from the store's rows, brought up to date by :meth:`Directory.apply`. A look-up of a known
+surface is one dictionary access; the candidates for a new one come out of blocks of bounded size, so that the cost of
+a write does not grow with the number of entities.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from heapq import nlargest
+from typing import Final
+
+from recollect.domain.entities import Entity, Mention, Merge
+
+CANDIDATES: Final = 20
+BLOCK: Final = 32
+LONG: Final = 6  # letters of a word from which on a spelling mistake is told from another name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What resolving decided: entities new or changed, an item's mentions, the merges, and new pairs of entities.
+
+    ``pairs`` are entities mentioned by one item, each pair once, the smaller id first.
+    """
+
+    entities: tuple[Entity, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    merges: tuple[Merge, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoPlan:
+    """How a merge is taken back: the merge as undone, the surface's own entity, mentions to drop and to add."""
+
+    merge: Merge
+    entity: Entity
+    removed: tuple[Mention, ...]
+    added: tuple[Mention, ...]
+
+
+class Blocks:
+    """Which entities share a word, an end of a long word, or the whole name: where candidates are looked for.
+
+    A block keeps at least the :data:`BLOCK` most recently seen of its members and fewer than twice as many. An entity
+    that a full block has dropped must be added again when it is seen again; ``evicted`` are those.
+    """
+
+    def __init__(self, entity: Callable[[str], Entity]) -> None:
+        self._entity = entity
+        self._members: dict[str, list[str]] = {}
+        self.evicted: set[str] = set()
+
+    def members(self, name: str) -> Sequence[str]:
+        return self._members.get(name, ())
+
+    def add(self, entity_id: str, keys: Iterable[str]) -> None:
+        """Add an entity to the blocks of these of its normalised names."""
+        for name in blocks_of(keys):
+            members = self._members.setdefault(name, [])
+            if entity_id in members:
+                continue
+            members.append(entity_id)
+            # Dropping half at once, not one at a time, keeps the cost of a full block constant on average.
+            if len(members) >= 2 * BLOCK:
+                kept = latest(members, self._entity)
+                self.evicted.update(set(members).difference(kept))
+                self._members[name] = kept
+
+
+class Directory:
+    """The entities of one bank. Reading never changes it; :meth:`apply` and :meth:`undo` do."""
+
+    def __init__(
+        self,
+        entities: Iterable[Entity] = (),
+        aliases: Iterable[tuple[str, str, int]] = (),
+        pairs: Iterable[tuple[str, str]] = (),
+        undone: Iterable[Merge] = (),
+    ) -> None:
+        """Build it.
+
+        Args:
+            entities: every entity of the bank.
+            aliases: ``(entity id, surface, how many mentions)``; an entity's name is one of its surfaces anyway.
+            pairs: ids of entities that one item mentions; either order, repeats allowed.
+            undone: merges that were undone.
+        """
+        self._entities: dict[str, Entity] = {entity.id: entity for entity in entities}
+        self._owners: dict[str, str] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._pairs: dict[str, set[str]] = {}
+        self._apart: set[tuple[str, str]] = {(merge.entity, normalise(merge.surface)) for merge in undone}
+        self._blocks = Blocks(self._entities.__getitem__)
+        for key, owner in _owners(self._entities, aliases):
+            self._add_name(owner, key)
+        for one, other in pairs:
+            self._add_pair(one, other)
+
+    def __len__(self) -> int:
+        return len(self._entities)
+
+    def __contains__(self, surface: object) -> bool:
+        """Whether a surface is a known name, so that a directory can be ``find_names``'s ``known``."""
+        return isinstance(surface, str) and normalise(surface) in self._owners
+
+    def entity(self, entity_id: str) -> Entity:
+        """The entity of this id; ``KeyError`` where there is none."""
+        return self._entities[entity_id]
+
+    def owner(self, key: str) -> str | None:
+        """The id of the entity that a normalised surface is known to mean."""
+        return self._owners.get(key)
+
+    def names(self, entity_id: str) -> tuple[str, ...]:
+        """The normalised surfaces of an entity, in no promised order."""
+        return self._names.get(entity_id, ())
+
+    def together(self, one: str, other: str) -> bool:
+        """Whether an item mentions both entities."""
+        return other in self._pairs.get(one, ())
+
+    def apart(self, entity_id: str, key: str) -> bool:
+        """Whether a merge of this surface into this entity was undone."""
+        return (entity_id, key) in self._apart
+
+    def block(self, name: str) -> Sequence[str]:
+        """Ids in a block (see :class:`Blocks`)."""
+        return self._blocks.members(name)
+
+    def left_a_block(self, entity_id: str) -> bool:
+        """Whether some full block has dropped this entity."""
+        return entity_id in self._blocks.evicted
+
+    def candidates(self, surface: str) -> tuple[Entity, ...]:
+        """At most :data:`CANDIDATES` entities whose name this may be, the likeliest to be first."""
+        ids = choose(normalise(surface), self.block, self._entities.__getitem__)
+        return tuple(self._entities[entity_id] for entity_id in ids)
+
+    def apply(self, resolution: Resolution) -> None:
+        """Take over what a resolution against this directory decided."""
+        for entity in resolution.entities:
+            before = self._entities.get(entity.id)
+            self._entities[entity.id] = entity
+            if before is not None and entity.last_seen > before.last_seen and self.left_a_block(entity.id):
+                self._blocks.add(entity.id, self._names[entity.id])
+        for mention in resolution.mentions:
+            key = normalise(mention.surface)
+            if key not in self._owners:
+                self._add_name(mention.entity, key)
+        for one, other in resolution.pairs:
+            self._add_pair(one, other)
+
+    def undo(self, plan: UndoPlan) -> None:
+        """Take over an undone merge: the surface gets its own entity, and stays apart from the old one.
+
+        The old entity's co-occurrences stay as they are until the directory is built anew.
+        """
+        key, old, new = normalise(plan.merge.surface), plan.merge.entity, plan.entity.id
+        self._apart.add((old, key))
+        self._entities[new] = plan.entity
+        self._names[old] = tuple(name for name in self._names.get(old, ()) if name != key)
+        self._owners[key] = new
+        self._names[new] = (*self._names.get(new, ()), key)
+        self._blocks = Blocks(self._entities.__getitem__)  # a person's act, rare enough to index all again
+        for entity_id, names in self._names.items():
+            self._blocks.add(entity_id, names)
+
+    def _add_name(self, entity_id: str, key: str) -> None:
+        self._owners[key] = entity_id
+        self._names[entity_id] = (*self._names.get(entity_id, ()), key)
+        self._blocks.add(entity_id, (key,))
+
+    def _add_pair(self, one: str, other: str) -> None:
+        if one != other:
+            self._pairs.setdefault(one, set()).add(other)
+            self._pairs.setdefault(other, set()).add(one)
+
+
+def _owners(entities: Mapping[str, Entity], aliases: Iterable[tuple[str, str, int]]) -> Iterable[tuple[str, str]]:
+    """Each normalised surface with the entity that it means: the one that was most often called so.
+
+    Two entities share a surface only where a store was changed by hand; an entity's own name counts first.
+    """
+    counts: dict[str, Counter[str]] = {}
+    for entity in sorted(entities.values(), key=lambda entity: (entity.first_seen, entity.id)):
+        counts.setdefault(normalise(entity.name), Counter())[entity.id] += 0
+    for entity_id, surface, count in sorted(aliases):
+        if entity_id in entities:
+            counts.setdefault(normalise(surface), Counter())[entity_id] += count
+    for key, owners in counts.items():
+        yield key, min(owners, key=lambda owner: (-owners[owner], owner))
+
+
+def latest(ids: Iterable[str], entity: Callable[[str], Entity], count: int = BLOCK) -> list[str]:
+    """The most recently seen of some entities, the latest first; the larger id where times are equal."""
+    return nlargest(count, ids, key=lambda entity_id: (entity(entity_id).last_seen, entity_id))
+
+
+def choose(key: str, block: Callable[[str], Iterable[str]], entity: Callable[[str], Entity]) -> list[str]:
+    """Ids of the candidates for a normalised surface: those that share most blocks, then the most recently seen."""
+    shared: Counter[str] = Counter()
+    for name in blocks_of((key,)):
+        members = block(name)
+        shared.update(latest(members, entity) if members else ())
+    if not shared:
+        return []
+    return nlargest(CANDIDATES, shared, key=lambda one: (shared[one], entity(one).last_seen, one))
+
+
+def blocks_of(keys: Iterable[str]) -> tuple[str, ...]:
+    """The blocks of some normalised names: whole words, the name without blanks, and both ends of long words.
+
+    A single mistake in a word leaves its first or its last four letters alone, unless it is very short.
+    """
+    names: dict[str, None] = {}
+    for key in keys:
+        words = key.split(" ")
+        names[f"={key.replace(' ', '')}"] = None
+        for word in words:
+            if word in _COMMON:
+                continue
+            if len(words) > 1 or len(word) > 1:
+                names[f":{word}"] = None
+            if len(word) >= LONG:
+                names[f"<{word[:4]}"] = None
+                names[f">{word[-4:]}"] = None
+    return tuple(names)
+
+
+@lru_cache(maxsize=1 << 16)
+def normalise(surface: str) -> str:
+    """A surface without what does not tell names apart: case, accents, punctuation, a possessive, a leading "the".
+
+    Dotted or spaced initials become one word ("J. K. Rowling" and "JK Rowling" are "jk rowling"). A surface of
+    nothing but signs stays as it is, without blanks around it.
+    """
+    plain = _APOSTROPHES.sub("", _POSSESSIVE.sub("", surface.strip())).replace("&", " and ")
+    words = _WORD.findall(plain.casefold()) if plain.isascii() else _unaccented(plain).split()
+    if len(words) > 1 and words[0] == "the":
+        words = words[1:]
+    if not words:
+        return surface.strip()
+    return _INITIALS.sub(lambda hit: hit[0].replace(" ", ""), " ".join(words))
+
+
+def _unaccented(text: str) -> str:
+    """Casefolded letters and digits without accents; all else is a blank.
+
+    Only marks above and below letters are accents: the signs that make other letters of a Japanese or an Indic one
+    (combining classes under 200) stay.
+    """
+    parts = unicodedata.normalize("NFKD", text).casefold().translate(_LETTERS)
+    kept = unicodedata.normalize("NFKC", "".join(char for char in parts if unicodedata.combining(char) < 200))
+    return "".join(char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in kept)
+
+
+def short_hash(*parts: str) -> str:
+    """Sixteen hexadecimal digits (64 bits) that stand for some strings; lone surrogates are allowed."""
+    return sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def entity_id(key: str) -> str:
+    """The id of the entity first seen under a normalised name."""
+    return f"entity:{short_hash(key)}"
+
+
+_COMMON: Final = frozenset(("of", "the", "and", "de", "la", "del", "da", "van", "von", "der", "den", "di", "du"))
+_POSSESSIVE: Final = re.compile(r"['’][sS]$|(?<=[sS])['’]$")
+_APOSTROPHES: Final = re.compile(r"['’‘`´]")
+_WORD: Final = re.compile(r"[^\W_]+")
+_INITIALS: Final = re.compile(r"(?<![^ ])[^\W\d_](?: [^\W\d_](?![^ ]))+")
+_LETTERS: Final = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t"}
+)

@@ -1,0 +1,179 @@
+"""Encoding without a model: messages verbatim, turns, times, names, links (the default recipe's encoder)."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from recollect.domain.changes import Changeset, Session
+from recollect.domain.items import IndexedItem
+from recollect.domain.links import Link
+from recollect.domain.messages import Message, StoredMessage
+from recollect.errors import MessageConflict
+from recollect.models.embedder import Embedder
+from recollect.retain.directory import Directory, Resolution
+from recollect.retain.extract import Extracted, extract
+from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
+from recollect.retain.resolve import Found, ResolveSettings, resolve
+from recollect.retain.turns import Turn, turn_from, turns_of
+from recollect.store.protocol import Known, StoreReader
+
+_ROLES = frozenset({"user", "assistant", "system", "tool"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodeSettings:
+    """The constants of encoding: links and entity resolution."""
+
+    links: LinkSettings = LinkSettings()
+    resolve: ResolveSettings = ResolveSettings()
+
+
+class TurnEncoder:
+    """RecMem's subconscious tier with Hindsight's links; one for each bank, since it remembers the bank's entities.
+
+    Args:
+        embedder: the one the bank's vectors come from.
+        settings: every constant.
+    """
+
+    def __init__(self, embedder: Embedder, *, settings: EncodeSettings | None = None) -> None:
+        self._embedder = embedder
+        self._settings = settings or EncodeSettings()
+        self._directory = Directory()
+        self._version = -1
+        self._proposed: tuple[str, Resolution] | None = None
+
+    async def encode(
+        self, messages: Sequence[Message], *, session: str, reader: StoreReader, now: datetime
+    ) -> Changeset:
+        """Derive what to store. See :class:`recollect.ports.Encoder`."""
+        known = await reader.known([session], [message.id for message in messages if message.id])
+        stored = _new_messages(messages, session, known, now)
+        if not stored:
+            return Changeset(seen=known.version)
+        turns = await self._turns(stored, session, known, reader)
+        changes = await self._derive(turns, known, reader, now)
+        return replace(
+            changes,
+            sessions=(Session(id=session, started=min(message.at for message in stored)),),
+            messages=tuple(stored),
+        )
+
+    async def encode_again(self, messages: Sequence[StoredMessage], *, reader: StoreReader, now: datetime) -> Changeset:
+        """Derive anew what is found of messages that are kept already, but whose turn is gone."""
+        known = await reader.known([], [])
+        turns = [turn for message in messages for turn in turns_of([message], last=None, first_order=message.position)]
+        return await self._derive(turns, known, reader, now)
+
+    async def _turns(
+        self, stored: Sequence[StoredMessage], session: str, known: Known, reader: StoreReader
+    ) -> list[Turn]:
+        end = known.ends[session]
+        last = turn_from(end.last, await reader.messages(end.last.sources)) if end.last else None
+        return turns_of(stored, last=last, first_order=end.turns)
+
+    async def _derive(self, turns: Sequence[Turn], known: Known, reader: StoreReader, now: datetime) -> Changeset:
+        await self._refresh(known, reader)
+        speakers = frozenset(await reader.speakers()) | {part.message.speaker for turn in turns for part in turn.parts}
+        directory = self._directory
+        extracted = [extract(turn, directory, speakers - _ROLES, now) for turn in turns]
+        indexed = await self._indexed(extracted)
+        resolution = resolve(_found(extracted), directory, self._settings.resolve)
+        author = secrets.token_hex(8)
+        self._proposed = (author, resolution)
+        return Changeset(
+            seen=known.version,
+            author=author,
+            items=tuple(indexed),
+            links=await self._links(indexed, resolution, known, reader),
+            entities=resolution.entities,
+            mentions=resolution.mentions,
+            merges=resolution.merges,
+        )
+
+    async def _indexed(self, extracted: Sequence[Extracted]) -> list[IndexedItem]:
+        vectors = await self._embedder.embed([entry.item.text for entry in extracted])
+        return [
+            IndexedItem(item=entry.item, vector=vector, terms=entry.terms, asks=entry.asks)
+            for entry, vector in zip(extracted, vectors, strict=True)
+        ]
+
+    async def _links(
+        self, indexed: Sequence[IndexedItem], resolution: Resolution, known: Known, reader: StoreReader
+    ) -> tuple[Link, ...]:
+        settings = self._settings.links
+        vectors = np.stack([entry.vector for entry in indexed])
+        entities = sorted({mention.entity for mention in resolution.mentions})
+        nearest, recent = await asyncio.gather(
+            reader.nearest(vectors, settings.semantic + 1), reader.recent_mentions(entities, settings.entity)
+        )
+        before = sorted(known.recent, key=lambda item: item.mentioned)
+        return (
+            *temporal_links([entry.item for entry in indexed], before, settings),
+            *semantic_links(indexed, nearest, settings),
+            *entity_links(resolution.mentions, recent, settings),
+        )
+
+    async def _refresh(self, known: Known, reader: StoreReader) -> None:
+        """Bring the directory up to the bank's version: by what was proposed last, if that is all that happened."""
+        if self._version == known.version:
+            return
+        if self._proposed and self._proposed[0] == known.author and self._version == known.version - 1:
+            self._directory.apply(self._proposed[1])
+        else:
+            tables = await reader.entity_tables()
+            self._directory = Directory(tables.entities, tables.aliases, tables.pairs, tables.undone)
+        self._version = known.version
+
+
+def _found(extracted: Sequence[Extracted]) -> list[Found]:
+    return [name for entry in extracted for name in entry.names]
+
+
+def _new_messages(messages: Sequence[Message], session: str, known: Known, now: datetime) -> list[StoredMessage]:
+    """The messages that the bank does not have, with ids, times and places.
+
+    Raises:
+        MessageConflict: an id is kept already with other words, speaker or session.
+    """
+    stored: list[StoredMessage] = []
+    seen = dict(known.kept)
+    position = known.ends[session].messages
+    for message in messages:
+        kept = StoredMessage(
+            id=message.id or f"m{secrets.token_hex(8)}",
+            session=session,
+            position=position,
+            speaker=message.speaker,
+            role=message.role,
+            text=message.text,
+            captions=message.captions,
+            at=message.at or now,
+            recorded=now,
+        )
+        if kept.id in seen:
+            _require_same(seen[kept.id], kept)
+            continue
+        seen[kept.id] = kept
+        stored.append(kept)
+        position += 1
+    return stored
+
+
+def _require_same(kept: StoredMessage, given: StoredMessage) -> None:
+    if (kept.session, kept.speaker, kept.text, kept.captions) != (
+        given.session,
+        given.speaker,
+        given.text,
+        given.captions,
+    ):
+        raise MessageConflict(
+            f"message {given.id!r} is kept already, in session {kept.session!r}, with other words; messages never "
+            "change: give the new one an id of its own, or forget the old one first"
+        )

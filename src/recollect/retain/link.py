@@ -1,0 +1,72 @@
+"""Links between new items and what is there (Hindsight, section 4.1.4), bounded so that a write's cost stays flat."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import numpy as np
+
+from recollect.domain.entities import Mention
+from recollect.domain.items import IndexedItem, Item
+from recollect.domain.links import Link, LinkKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSettings:
+    """How many links an item gets: to how many before it in time, to how many like it, to how many of an entity."""
+
+    temporal: int = 2
+    temporal_sigma: timedelta = timedelta(days=1)
+    semantic: int = 3
+    semantic_threshold: float = 0.6
+    entity: int = 3
+
+
+def temporal_links(items: Sequence[Item], before: Sequence[Item], settings: LinkSettings) -> Iterator[Link]:
+    """Each item to those last before it (equation 4): weight ``exp(-dt / sigma)``."""
+    line = [*before, *items]
+    for at in range(len(before), len(line)):
+        for earlier in line[max(0, at - settings.temporal) : at]:
+            apart = abs(line[at].mentioned - earlier.mentioned)
+            weight = math.exp(-(apart / settings.temporal_sigma))
+            if weight > 0.01 and line[at].id != earlier.id:
+                yield Link(source=line[at].id, target=earlier.id, kind=LinkKind.TEMPORAL, weight=weight)
+
+
+def semantic_links(
+    items: Sequence[IndexedItem], nearest: Sequence[Sequence[tuple[str, float]]], settings: LinkSettings
+) -> Iterator[Link]:
+    """Each item to those most like it, in the bank and before it in the batch (equation 5): weight the cosine."""
+    if not items:
+        return
+    vectors = np.stack([entry.vector for entry in items])
+    among = np.tril(vectors @ vectors.T, k=-1)
+    for at, entry in enumerate(items):
+        own = {items[other].item.id: float(among[at, other]) for other in _most(among[at, :at], settings.semantic)}
+        alike = {**dict(nearest[at]), **own}
+        alike.pop(entry.item.id, None)
+        for target in sorted(alike, key=lambda id_: (-alike[id_], id_))[: settings.semantic]:
+            if alike[target] >= settings.semantic_threshold:
+                yield Link(source=entry.item.id, target=target, kind=LinkKind.SEMANTIC, weight=min(alike[target], 1.0))
+
+
+def entity_links(
+    mentions: Iterable[Mention], recent: Mapping[str, Sequence[str]], settings: LinkSettings
+) -> Iterator[Link]:
+    """Each item to the last ones that mention the same entity (equation 3): weight 1, the entity as label."""
+    last = {entity: list(items) for entity, items in recent.items()}
+    for mention in mentions:
+        others = [item for item in last.get(mention.entity, ()) if item != mention.item]
+        for target in others[: settings.entity]:
+            yield Link(source=mention.item, target=target, kind=LinkKind.ENTITY, weight=1.0, label=mention.entity)
+        last[mention.entity] = [mention.item, *others][: settings.entity]
+
+
+def _most(scores: np.ndarray[tuple[int], np.dtype[np.float32]], count: int) -> list[int]:
+    if len(scores) <= count:
+        return list(range(len(scores)))
+    best: list[int] = np.argpartition(-scores, count)[:count].tolist()
+    return best

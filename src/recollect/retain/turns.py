@@ -1,0 +1,102 @@
+"""Messages into turns: RecMem's units of interaction (section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from recollect.domain.items import Item
+from recollect.domain.messages import Role, StoredMessage
+
+PASSAGE_CHARACTERS = 6000
+_CUTS = ("\n\n", "\n", ". ", " ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A message, or a passage of one that is too long to be found as a whole; ``number`` counts passages from 0."""
+
+    message: StoredMessage
+    text: str
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What is indexed as one: a message with the assistant's answer to it, or one message between people.
+
+    ``order`` is the turn's place in its session.
+    """
+
+    parts: tuple[Part, ...]
+    order: int
+
+    @property
+    def id(self) -> str:
+        first = self.parts[0]
+        return f"turn:{first.message.id}" + (f"#{first.number}" if first.number else "")
+
+    @property
+    def text(self) -> str:
+        """The first part's words as they stand, then every answer under its speaker's name."""
+        first, *rest = self.parts
+        return "\n".join([first.text, *(f"{part.message.speaker}: {part.text}" for part in rest)])
+
+
+def turns_of(messages: Sequence[StoredMessage], *, last: Turn | None, first_order: int) -> list[Turn]:
+    """Group a session's new messages.
+
+    An assistant's message joins the turn before it, ``last`` included, which is then given again with the answer in
+    it; every other message opens a turn. So turns do not depend on how messages are split over calls.
+    """
+    turns: list[Turn] = [] if last is None else [last]
+    order = first_order
+    for message in messages:
+        for part in parts_of(message):
+            if turns and joins(turns[-1], part):
+                turns[-1] = Turn(parts=(*turns[-1].parts, part), order=turns[-1].order)
+            else:
+                turns.append(Turn(parts=(part,), order=order))
+                order += 1
+    return turns[1:] if turns and turns[0] is last else turns
+
+
+def joins(turn: Turn, part: Part) -> bool:
+    """Whether a part belongs to the turn before it: an answer does, as long as the whole stays one passage long."""
+    if part.message.role is not Role.ASSISTANT or part.number:
+        return False
+    return len(turn.text) + len(part.text) <= 2 * PASSAGE_CHARACTERS
+
+
+def parts_of(message: StoredMessage) -> Iterator[Part]:
+    """A message as passages of at most :data:`PASSAGE_CHARACTERS`, cut where a paragraph, line or sentence ends."""
+    text = spoken(message)
+    number = 0
+    while len(text) > PASSAGE_CHARACTERS:
+        cut = _cut(text)
+        yield Part(message=message, text=text[:cut], number=number)
+        text, number = text[cut:], number + 1
+    yield Part(message=message, text=text, number=number)
+
+
+def spoken(message: StoredMessage) -> str:
+    """A message's words with what its pictures show."""
+    return "\n".join([message.text, *(f"[{caption}]" for caption in message.captions)])
+
+
+def _cut(text: str) -> int:
+    for mark in _CUTS:
+        at = text.rfind(mark, PASSAGE_CHARACTERS // 2, PASSAGE_CHARACTERS)
+        if at > 0:
+            return at + len(mark)
+    return PASSAGE_CHARACTERS
+
+
+def turn_from(item: Item, sources: Sequence[StoredMessage]) -> Turn:
+    """The turn that a stored item holds, given the messages it came from."""
+    by_id = {message.id: message for message in sources}
+    first, *rest = (by_id[source] for source in item.sources)
+    number = int(item.id.rpartition("#")[2]) if "#" in item.id.removeprefix(f"turn:{first.id}") else 0
+    opening = next(part for part in parts_of(first) if part.number == number)
+    answers = (next(parts_of(message)) for message in rest)
+    return Turn(parts=(opening, *answers), order=item.order)

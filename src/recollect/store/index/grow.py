@@ -1,0 +1,36 @@
+"""An array that grows at its end without being copied at each write."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+T = TypeVar("T", bound=np.generic)
+
+
+class GrowArray(Generic[T]):
+    """A numpy array of shape ``(n, *tail)`` whose capacity doubles, so that appending costs what is appended."""
+
+    def __init__(self, dtype: DTypeLike, tail: tuple[int, ...] = ()) -> None:
+        self._data: NDArray[Any] = np.empty((0, *tail), dtype=dtype)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def view(self) -> NDArray[T]:
+        """What has been appended so far; a view, so that writing to it writes to the array."""
+        return self._data[: self._size]
+
+    def append(self, block: NDArray[T]) -> None:
+        needed = self._size + len(block)
+        if needed > len(self._data):
+            capacity = max(needed, 2 * len(self._data), 64)
+            grown = np.empty((capacity, *self._data.shape[1:]), dtype=self._data.dtype)
+            grown[: self._size] = self.view
+            self._data = grown
+        self._data[self._size : needed] = block
+        self._size = needed

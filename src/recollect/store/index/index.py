@@ -1,0 +1,74 @@
+"""A bank in memory: what a search reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.index.batch import RowBatch
+from recollect.store.index.grow import GrowArray
+from recollect.store.index.lexical import Lengths
+from recollect.store.index.postings import Postings
+from recollect.store.index.rows import Rows, RowTable
+from recollect.store.index.semantic import Surroundings
+from recollect.store.index.vectors import VectorTable
+
+GRAPH_FROM_ROWS = 50_000
+
+
+class BankIndex:
+    """Rows, vectors and postings of a bank's items. Not safe for threads: its owner holds a lock.
+
+    Args:
+        dimension: of the vectors.
+        graph_from: rows from which unmasked vector searches go through a graph; -1 for never.
+    """
+
+    def __init__(self, dimension: int, graph_from: int = GRAPH_FROM_ROWS) -> None:
+        self.table = RowTable()
+        self.vectors = VectorTable(dimension, graph_from)
+        self.postings = Postings()
+        self.surroundings = Surroundings()
+        self.span_rows: GrowArray[np.int32] = GrowArray(np.int32)
+        self.spans: GrowArray[np.int64] = GrowArray(np.int64, (2,))
+        self._lengths: Lengths | None = None
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def append(self, batch: RowBatch) -> None:
+        """Add items; one whose number is known takes the older row's place."""
+        first = len(self.table)
+        touched = self.table.append(batch)
+        rows = np.arange(first, first + len(batch.seqs), dtype=np.int32)
+        self.vectors.append(batch.vectors)
+        self.postings.append(batch.terms, np.repeat(rows, batch.lengths))
+        self.span_rows.append((batch.spans[:, 0] + first).astype(np.int32))
+        self.spans.append(batch.spans[:, 1:])
+        self.surroundings.update(self.table, self.vectors.matrix, touched)
+        self._lengths = None
+
+    @property
+    def lengths(self) -> Lengths:
+        if self._lengths is None:
+            self._lengths = Lengths(self.table)
+        return self._lengths
+
+    @property
+    def wasted(self) -> bool:
+        """Whether so many rows are dead that building anew would pay."""
+        dead = len(self.table) - int(self.table.alive.view.sum())
+        return dead > 1000 and dead > len(self.table) // 4
+
+    def near(self, vectors: NDArray[np.float32], k: int) -> list[tuple[Rows, NDArray[np.float32]]]:
+        """For each query vector the ``k`` nearest live rows and their cosines."""
+        found = []
+        for rows, scores in self.vectors.nearest(vectors, k, None):
+            live = self.table.alive.view[rows]
+            found.append((rows[live], scores[live]))
+        return found
+
+    def save_graph(self, path: Path) -> None:
+        self.vectors.save(path)

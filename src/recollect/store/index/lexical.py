@@ -1,0 +1,95 @@
+"""BM25 over an item's exchange, its passage and its session, from one set of postings."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.index.postings import Counts, Postings
+from recollect.store.index.rows import Rows, RowTable
+
+Floats = NDArray[np.float32]
+
+K1 = 1.2
+B = 0.75
+PASSAGE_REACH = 3
+
+
+class Lengths:
+    """How many terms each row's exchange and passage and each session have; derived anew after a write."""
+
+    def __init__(self, table: RowTable) -> None:
+        alive = table.alive.view
+        own = np.where(alive, table.length.view, 0).astype(np.float32)
+        self.exchange = own + _gather(own, table.previous.view)
+        self.passage = own.copy()
+        for pointer in (table.previous.view, table.following.view):
+            at = pointer
+            for _ in range(PASSAGE_REACH):
+                self.passage += _gather(own, at)
+                at = np.where(at >= 0, pointer[at], -1)
+        self.session = np.bincount(table.session.view, weights=own, minlength=len(table.sessions)).astype(np.float32)
+        self.rows = max(int(alive.sum()), 1)
+
+
+class LexicalScan:
+    """The three lexical signals of every row for one question: float32 of shape ``(rows,)`` each."""
+
+    def __init__(self, table: RowTable, postings: Postings, lengths: Lengths, terms: NDArray[np.uint32]) -> None:
+        count, sessions = len(table), len(table.sessions)
+        exchange = _Field(lengths.exchange, lengths.rows)
+        passage = _Field(lengths.passage, lengths.rows)
+        session = _Field(lengths.session, max(sessions, 1))
+        for term in terms:
+            rows, counts = postings.of(term)
+            live = table.alive.view[rows]
+            rows, counts = rows[live], counts[live]
+            exchange.add(*_spread(table, rows, counts, back=0, ahead=1), count)
+            passage.add(*_spread(table, rows, counts, back=PASSAGE_REACH, ahead=PASSAGE_REACH), count)
+            session.add(table.session.view[rows], counts, sessions)
+        self.exchange = exchange.share()
+        self.passage = passage.share()
+        self.session = session.share()[table.session.view]
+
+
+class _Field:
+    """BM25 over one kind of text, as a share of the most that the question's terms could give."""
+
+    def __init__(self, lengths: Floats, documents: int) -> None:
+        mean = float(lengths.sum()) / documents or 1.0
+        self._penalty = K1 * (1 - B + B * lengths / mean)
+        self._documents = documents
+        self._scores = np.zeros(len(lengths), dtype=np.float32)
+        self._most = 0.0
+
+    def add(self, rows: Rows, counts: Counts, size: int) -> None:
+        frequency = np.bincount(rows, weights=counts, minlength=size)
+        found = np.flatnonzero(frequency)
+        rarity = math.log(1 + (self._documents - len(found) + 0.5) / (len(found) + 0.5))
+        tf = frequency[found]
+        self._scores[found] += rarity * tf * (K1 + 1) / (tf + self._penalty[found])
+        self._most += rarity * (K1 + 1)
+
+    def share(self) -> Floats:
+        return self._scores / np.float32(self._most) if self._most else self._scores
+
+
+def _spread(table: RowTable, rows: Rows, counts: Counts, *, back: int, ahead: int) -> tuple[Rows, Counts]:
+    """Occurrences as they count for the row itself and for neighbours up to ``back`` before and ``ahead`` after it."""
+    all_rows, all_counts = [rows], [counts]
+    for pointer, reach in ((table.previous.view, back), (table.following.view, ahead)):
+        at, having = rows, counts
+        for _ in range(reach):
+            at = pointer[at]
+            there = at >= 0
+            at, having = at[there], having[there]
+            all_rows.append(at)
+            all_counts.append(having)
+    return np.concatenate(all_rows), np.concatenate(all_counts)
+
+
+def _gather(values: Floats, at: Rows) -> Floats:
+    """``values[at]``, and 0 where ``at`` is -1."""
+    return np.where(at >= 0, values[at], np.float32(0)) if len(values) else values

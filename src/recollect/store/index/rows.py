@@ -1,0 +1,144 @@
+"""The columns of the index: one row an item, and who stands next to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.index.batch import RowBatch
+from recollect.store.index.grow import GrowArray
+
+Rows = NDArray[np.int32]
+
+
+class Codes:
+    """Names as small integers, given in the order in which they are first seen."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+
+    def encode(self, names: Sequence[str]) -> NDArray[np.int32]:
+        codes = self._codes
+        return np.fromiter((codes.setdefault(name, len(codes)) for name in names), dtype=np.int32, count=len(names))
+
+    def find(self, names: Iterable[str]) -> list[int]:
+        """The codes of those names that are known."""
+        return [self._codes[name] for name in names if name in self._codes]
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._codes)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+
+class RowTable:
+    """Columns over all rows; a row that was replaced or removed stays, no longer ``alive``.
+
+    ``previous`` and ``following`` hold the neighbouring row of the same kind in the same session, or -1.
+    """
+
+    def __init__(self) -> None:
+        self.seq: GrowArray[np.int64] = GrowArray(np.int64)
+        self.kind: GrowArray[np.int32] = GrowArray(np.int32)
+        self.session: GrowArray[np.int32] = GrowArray(np.int32)
+        self.speaker: GrowArray[np.int32] = GrowArray(np.int32)
+        self.order: GrowArray[np.int64] = GrowArray(np.int64)
+        self.mentioned: GrowArray[np.int64] = GrowArray(np.int64)
+        self.recorded: GrowArray[np.int64] = GrowArray(np.int64)
+        self.asks: GrowArray[np.bool_] = GrowArray(np.bool_)
+        self.dated: GrowArray[np.bool_] = GrowArray(np.bool_)
+        self.length: GrowArray[np.int32] = GrowArray(np.int32)
+        self.alive: GrowArray[np.bool_] = GrowArray(np.bool_)
+        self.previous: GrowArray[np.int32] = GrowArray(np.int32)
+        self.following: GrowArray[np.int32] = GrowArray(np.int32)
+        self.kinds, self.sessions, self.speakers = Codes(), Codes(), Codes()
+        self._row_of: dict[int, int] = {}
+        self._last: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
+    def append(self, batch: RowBatch) -> Rows:
+        """Add a batch; gives the rows whose neighbours changed, the new ones included."""
+        first = len(self)
+        count = len(batch.seqs)
+        new = np.arange(first, first + count, dtype=np.int32)
+        dated = np.zeros(count, dtype=np.bool_)
+        dated[batch.spans[:, 0]] = True
+        unlinked = np.full(count, -1, dtype=np.int32)
+        self.seq.append(batch.seqs)
+        self.kind.append(self.kinds.encode(batch.kinds))
+        self.session.append(self.sessions.encode(batch.sessions))
+        self.speaker.append(self.speakers.encode(batch.speakers))
+        self.order.append(batch.orders)
+        self.mentioned.append(batch.mentioned)
+        self.recorded.append(batch.recorded)
+        self.asks.append(batch.asks)
+        self.dated.append(dated)
+        self.length.append(batch.lengths)
+        self.alive.append(np.ones(count, dtype=np.bool_))
+        self.previous.append(unlinked)
+        self.following.append(unlinked)
+        torn = self._retire(batch.seqs)
+        self._row_of.update(zip(batch.seqs.tolist(), new.tolist(), strict=True))
+        return np.unique(np.concatenate([new, self._chain(new, torn)]))
+
+    def rows_of(self, seqs: Iterable[int]) -> Rows:
+        """The live rows of items, unknown ones left out."""
+        rows = self.rows_or_none(seqs)
+        return rows[rows >= 0]
+
+    def rows_or_none(self, seqs: Iterable[int]) -> Rows:
+        """The live rows of items in their order, -1 for an unknown one."""
+        return np.fromiter((self._row_of.get(seq, -1) for seq in seqs), dtype=np.int32)
+
+    def around(self, rows: Rows, reach: int) -> NDArray[np.int32]:
+        """Each row with its neighbours: shape ``(len(rows), 2 * reach + 1)``, oldest first, -1 where there is none."""
+        grid = np.full((len(rows), 2 * reach + 1), -1, dtype=np.int32)
+        grid[:, reach] = rows
+        for step, pointer in ((-1, self.previous.view), (1, self.following.view)):
+            at = rows
+            for distance in range(1, reach + 1):
+                at = np.where(at >= 0, pointer[at], -1)
+                grid[:, reach + step * distance] = at
+        return grid
+
+    def _retire(self, seqs: NDArray[np.int64]) -> set[tuple[int, int]]:
+        """Rows that the new ones replace are no longer alive; gives the chains they leave a hole in."""
+        torn = set()
+        for seq in seqs.tolist():
+            row = self._row_of.get(seq)
+            if row is not None:
+                self.alive.view[row] = False
+                torn.add((int(self.kind.view[row]), int(self.session.view[row])))
+        return torn
+
+    def _chain(self, new: Rows, torn: set[tuple[int, int]]) -> Rows:
+        """Link new rows to their neighbours; chains that do not simply grow at their end are sorted anew."""
+        kinds, sessions, orders = self.kind.view, self.session.view, self.order.view
+        by_chain: dict[tuple[int, int], list[int]] = {}
+        for row, kind, session in zip(new.tolist(), kinds[new].tolist(), sessions[new].tolist(), strict=True):
+            by_chain.setdefault((kind, session), []).append(row)
+        touched = [np.empty(0, dtype=np.int32)]
+        for chain in torn | by_chain.keys():
+            rows = np.array(by_chain.get(chain, []), dtype=np.int32)
+            rows = rows[np.argsort(orders[rows], kind="stable")]
+            last = self._last.get(chain)
+            if chain in torn or (last is not None and orders[rows[0]] < orders[last]):
+                mine = (kinds == chain[0]) & (sessions == chain[1]) & self.alive.view
+                rows = np.flatnonzero(mine).astype(np.int32)
+                rows = rows[np.argsort(orders[rows], kind="stable")]
+            elif last is not None:
+                rows = np.concatenate([np.array([last], dtype=np.int32), rows])
+            touched.append(self._join(rows))
+            if len(rows):
+                self._last[chain] = int(rows[-1])
+        return np.concatenate(touched)
+
+    def _join(self, rows: Rows) -> Rows:
+        self.following.view[rows[:-1]] = rows[1:]
+        self.previous.view[rows[1:]] = rows[:-1]
+        return rows

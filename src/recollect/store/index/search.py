@@ -1,0 +1,173 @@
+"""One question against the index: hits of the arms, and the signals of candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.domain.queries import Probe
+from recollect.domain.signals import Signals, Weights
+from recollect.domain.time import Interval, to_micros
+from recollect.store.index.index import BankIndex
+from recollect.store.index.lexical import LexicalScan
+from recollect.store.index.rows import Rows
+from recollect.store.index.vectors import top
+
+Floats = NDArray[np.float32]
+
+_FOREVER = np.iinfo(np.int64).max
+_GRAPH_OVERSAMPLE = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowScope:
+    """A scope in the index's terms: ``hidden`` are numbers of items that must not come back."""
+
+    kinds: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    speakers: tuple[str, ...] = ()
+    during: Interval | None = None
+    recorded_by: int | None = None
+    hidden: frozenset[int] = frozenset()
+
+    @property
+    def everything(self) -> bool:
+        return self == RowScope()
+
+
+class IndexSearch:
+    """Scans the index for one probe. Scans are made once and shared by the arms. Not safe for threads."""
+
+    def __init__(self, index: BankIndex, probe: Probe, scope: RowScope, weights: Weights) -> None:
+        self._index, self._probe, self._weights = index, probe, weights
+        self._speakers = index.table.speakers.find(probe.speakers)
+        self._open = None if scope.everything else allowed_rows(index, scope)
+        self._scan: LexicalScan | None = None
+
+    def semantic(self, k: int) -> tuple[Rows, Floats]:
+        """The ``k`` rows nearest in meaning, by the row and its surroundings: rows, best first, and scores."""
+        index, w = self._index, self._weights
+        scale = w.meaning + w.surroundings or 1.0
+        if index.vectors.approximate and self._open is None:
+            ((rows, _),) = index.near(self._probe.vector[None, :], _GRAPH_OVERSAMPLE * k)
+            own, near = self._cosines(rows)
+            scores = (w.meaning * own + w.surroundings * near) / scale
+            best = top(scores, k)
+            return rows[best], scores[best]
+        own = index.vectors.matrix @ self._probe.vector
+        near = index.surroundings.all_cosines(index.table, own)
+        return self._best((w.meaning * own + w.surroundings * near) / scale, k)
+
+    def lexical(self, k: int) -> tuple[Rows, Floats]:
+        """The ``k`` rows that share most words with the question, by exchange, passage and session."""
+        scan, w = self._lexical(), self._weights
+        scale = w.exchange + w.passage + w.session or 1.0
+        scores = (w.exchange * scan.exchange + w.passage * scan.passage + w.session * scan.session) / scale
+        rows, found = self._best(scores, k)
+        return rows[found > 0], found[found > 0]
+
+    def temporal(self, k: int) -> tuple[Rows, Floats]:
+        """The ``k`` rows nearest to the middle of the time asked about, of those that overlap it (equations 13, 14)."""
+        if self._probe.during is None:
+            return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
+        rows, found = self._best(proximity(self._index, self._probe.during), k)
+        return rows[found > 0], found[found > 0]
+
+    def signals(self, rows: Rows, *, phrases: Rows, graph: Floats) -> Signals:
+        """Every signal of candidates. ``phrases``: rows that hold a quoted phrase; ``graph``: their activations."""
+        table, probe, scan = self._index.table, self._probe, self._lexical()
+        own, near = self._cosines(rows)
+        when = np.float32(probe.asks_when)
+        timely = proximity(self._index, probe.during)[rows] if probe.during else np.zeros(len(rows), np.float32)
+        return Signals(
+            exchange=scan.exchange[rows],
+            passage=scan.passage[rows],
+            session=scan.session[rows],
+            phrase=np.isin(rows, phrases).astype(np.float32),
+            meaning=own,
+            surroundings=near,
+            speaker=np.isin(table.speaker.view[rows], self._speakers).astype(np.float32),
+            dated=table.dated.view[rows] * when,
+            asks=table.asks.view[rows].astype(np.float32),
+            temporal=timely,
+            graph=graph,
+        )
+
+    def allowed(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which rows the scope lets through."""
+        live = self._index.table.alive.view[rows]
+        return live if self._open is None else live & self._open[rows]
+
+    def within_time(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which rows overlap the time asked about; all, when none is."""
+        if self._probe.during is None:
+            return np.ones(len(rows), dtype=np.bool_)
+        return proximity(self._index, self._probe.during)[rows] > 0
+
+    def _lexical(self) -> LexicalScan:
+        if self._scan is None:
+            self._scan = LexicalScan(
+                self._index.table, self._index.postings, self._index.lengths, self._probe.terms
+            )
+        return self._scan
+
+    def _cosines(self, rows: Rows) -> tuple[Floats, Floats]:
+        index = self._index
+        return index.surroundings.cosines(index.table, rows, index.vectors.matrix, self._probe.vector)
+
+    def _best(self, scores: Floats, k: int) -> tuple[Rows, Floats]:
+        open_rows = self._index.table.alive.view if self._open is None else self._open
+        closed = ~open_rows
+        if closed.any():
+            scores = np.where(closed, np.float32(-np.inf), scores)
+        best = top(scores, k)
+        best = best[np.isfinite(scores[best])]
+        return best.astype(np.int32), scores[best]
+
+
+def allowed_rows(index: BankIndex, scope: RowScope) -> NDArray[np.bool_]:
+    """Which rows a scope lets through: bool of shape ``(rows,)``."""
+    table = index.table
+    mask = table.alive.view.copy()
+    for wanted, codes, column in (
+        (scope.kinds, table.kinds, table.kind.view),
+        (scope.sessions, table.sessions, table.session.view),
+        (scope.speakers, table.speakers, table.speaker.view),
+    ):
+        if wanted:
+            mask &= np.isin(column, codes.find(wanted))
+    if scope.recorded_by is not None:
+        mask &= table.recorded.view <= scope.recorded_by
+    if scope.during is not None:
+        mask &= proximity(index, scope.during) > 0
+    if scope.hidden:
+        mask[table.rows_of(scope.hidden)] = False
+    return mask
+
+
+def proximity(index: BankIndex, during: Interval) -> Floats:
+    """How near each row is to the middle of a time: 1 at the middle, towards 0 at its ends, 0 outside.
+
+    A row stands where its words say that things happened, and at the moment it was said, whichever is nearer
+    (Hindsight, equations 13 and 14). An event that reaches beyond the range counts a little, never nothing.
+    """
+    start = -_FOREVER if during.start is None else to_micros(during.start)
+    end = _FOREVER if during.end is None else to_micros(during.end)
+    said = index.table.mentioned.view
+    scores = _closeness(said, said + 1, start, end)
+    spans = index.spans.view
+    if len(spans):
+        np.maximum.at(scores, index.span_rows.view, _closeness(spans[:, 0], spans[:, 1], start, end))
+    return scores
+
+
+def _closeness(starts: NDArray[np.int64], ends: NDArray[np.int64], start: int, end: int) -> Floats:
+    overlap = (starts < end) & (ends > start)
+    if start == -_FOREVER or end == _FOREVER:
+        return overlap.astype(np.float32)
+    middles = np.maximum(starts, start) / 2 + np.minimum(ends, end) / 2
+    half = max((end - start) / 2, 1.0)
+    near = 1 - np.abs(middles - (start / 2 + end / 2)) / half
+    return np.where(overlap, np.maximum(near, 0.01), 0.0).astype(np.float32)

@@ -1,0 +1,62 @@
+"""Cosines of items and of their surroundings, from one vector an item."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.index.grow import GrowArray
+from recollect.store.index.rows import Rows, RowTable
+
+Floats = NDArray[np.float32]
+
+REACH = 2
+_BLOCK = 4096
+
+
+class Surroundings:
+    """Lengths of the vectors of rows with their neighbours.
+
+    The vector of a passage is the sum of its items' vectors, each as heavy as it has words. It is never stored: its
+    cosine follows from the items' own cosines and this length, so that a neighbour that comes later changes a number
+    and no vector.
+    """
+
+    def __init__(self) -> None:
+        self._norm: GrowArray[np.float32] = GrowArray(np.float32)
+
+    def update(self, table: RowTable, matrix: Floats, touched: Rows) -> None:
+        """Measure anew the rows whose neighbours changed, and those that see them."""
+        self._norm.append(np.ones(len(table) - len(self._norm), dtype=np.float32))
+        rows = np.unique(table.around(touched, REACH))
+        rows = rows[rows >= 0]
+        for start in range(0, len(rows), _BLOCK):
+            block = rows[start : start + _BLOCK]
+            grid = table.around(block, REACH)
+            weighted = matrix[grid] * _mass(table, grid)[:, :, None]
+            self._norm.view[block] = np.maximum(np.linalg.norm(weighted.sum(axis=1), axis=1), 1e-6)
+
+    def cosines(self, table: RowTable, rows: Rows, matrix: Floats, vector: Floats) -> tuple[Floats, Floats]:
+        """Cosines with a query vector of the rows and of their surroundings: two float32 of shape ``(len(rows),)``."""
+        grid = table.around(rows, REACH)
+        seen, where = np.unique(grid, return_inverse=True)
+        own = matrix[np.maximum(seen, 0)] @ vector
+        spread = own[where.reshape(grid.shape)]
+        near = (spread * _mass(table, grid)).sum(axis=1) / self._norm.view[rows]
+        return spread[:, REACH], near.astype(np.float32)
+
+    def all_cosines(self, table: RowTable, own: Floats) -> Floats:
+        """Cosines of every row's surroundings, given every row's own: float32 of shape ``(rows,)``."""
+        weighted = own * (table.length.view + 1)
+        total = weighted.copy()
+        for pointer in (table.previous.view, table.following.view):
+            at = pointer
+            for _ in range(REACH):
+                total += np.where(at >= 0, weighted[at], np.float32(0))
+                at = np.where(at >= 0, pointer[at], -1)
+        return (total / self._norm.view).astype(np.float32)
+
+
+def _mass(table: RowTable, grid: NDArray[np.int32]) -> Floats:
+    """How heavy each row of a grid is: its words and one, 0 where there is no row."""
+    return np.where(grid >= 0, table.length.view[grid] + 1, 0).astype(np.float32)

@@ -1,0 +1,93 @@
+"""Writing a changeset: everything in the transaction that the caller has opened."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from recollect.domain.changes import Changeset
+from recollect.domain.items import IndexedItem
+from recollect.domain.messages import StoredMessage
+from recollect.domain.time import to_micros
+from recollect.errors import MessageConflict, StaleWrite
+from recollect.store.sqlite.database import read_state
+from recollect.store.sqlite.rows import entity_row, item_row, merge_row, message_row, occurrence_row, offset_of
+from recollect.store.sqlite.sql import query
+
+
+def write_changes(connection: sqlite3.Connection, changes: Changeset) -> None:
+    """Write a changeset.
+
+    Raises:
+        StaleWrite: the bank has changed since the changeset was derived.
+        MessageConflict: a message id is taken.
+    """
+    version, _ = read_state(connection)
+    if changes.seen is not None and version != changes.seen:
+        raise StaleWrite(f"the bank moved from version {changes.seen} to {version}")
+    (version,) = connection.execute(query("bump_version"), (changes.author,)).fetchone()
+    sessions = [(s.id, to_micros(s.started), offset_of(s.started)) for s in changes.sessions]
+    connection.executemany(query("add_session"), sessions)
+    _add_messages(connection, changes.messages)
+    _put_items(connection, changes.items, version)
+    ids = {end for link in changes.links for end in (link.source, link.target)}
+    ids.update(mention.item for mention in changes.mentions)
+    seqs = numbers_of(connection, "seq_of_items", ids)
+    links = [(seqs[k.source], seqs[k.target], k.kind.value, k.label, k.weight) for k in changes.links]
+    connection.executemany(query("add_link"), links)
+    connection.executemany(query("put_entity"), [entity_row(entity) for entity in changes.entities])
+    mentions = [(m.entity, seqs[m.item], m.surface) for m in changes.mentions]
+    connection.executemany(query("add_mention"), mentions)
+    connection.executemany(query("put_merge"), [merge_row(merge) for merge in changes.merges])
+    connection.executemany(query("add_job"), [(job.id, job.kind, job.payload) for job in changes.jobs])
+
+
+def numbers_of(connection: sqlite3.Connection, name: str, ids: Iterable[str]) -> dict[str, int]:
+    """The store's numbers of messages or items, by a query that takes a JSON list of ids."""
+    return dict(connection.execute(query(name), (json.dumps(list(ids)),)).fetchall())
+
+
+def _add_messages(connection: sqlite3.Connection, messages: Sequence[StoredMessage]) -> None:
+    try:
+        connection.executemany(query("add_message"), [message_row(message) for message in messages])
+    except sqlite3.IntegrityError as exc:
+        raise MessageConflict(f"a message id is already taken in this bank ({exc})") from exc
+
+
+def _put_items(connection: sqlite3.Connection, items: Sequence[IndexedItem], version: int) -> None:
+    if not items:
+        return
+    known = numbers_of(connection, "seq_of_items", (entry.item.id for entry in items))
+    for seq in known.values():
+        for clear in ("clear_occurrences", "clear_sources", "clear_derivations", "clear_mentions", "clear_links"):
+            connection.execute(query(clear), (seq,))
+    put = query("put_item")
+    seqs = [connection.execute(put, item_row(entry.item, version)).fetchone()[0] for entry in items]
+    numbered = list(zip(seqs, items, strict=True))
+    connection.executemany(query("put_indexing"), [_indexing_row(seq, entry) for seq, entry in numbered])
+    connection.executemany(
+        query("add_occurrence"),
+        [occurrence_row(seq, n, o) for seq, entry in numbered for n, o in enumerate(entry.item.occurrences)],
+    )
+    messages = numbers_of(connection, "seq_of_messages", {s for entry in items for s in entry.item.sources})
+    connection.executemany(
+        query("add_source"),
+        [(seq, n, messages[source]) for seq, entry in numbered for n, source in enumerate(entry.item.sources)],
+    )
+    origins = numbers_of(connection, "seq_of_items", {o for entry in items for o in entry.item.derived_from})
+    connection.executemany(
+        query("add_derivation"),
+        [(seq, n, origins[origin]) for seq, entry in numbered for n, origin in enumerate(entry.item.derived_from)],
+    )
+
+
+def _indexing_row(seq: int, entry: IndexedItem) -> tuple[int, bytes, bytes, int]:
+    return seq, vector_blob(entry.vector), entry.terms.astype("<u4").tobytes(), int(entry.asks)
+
+
+def vector_blob(vector: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> bytes:
+    """A vector as it is stored: float16, little-endian."""
+    return vector.astype("<f2").tobytes()

@@ -1,0 +1,145 @@
+"""A folder of banks: one file each, so that a bank is copied, moved and erased as a file."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import Path
+
+from recollect.errors import BadBankName, BankNotFound, EmbedderMismatch, NotABank, StoreUnavailable
+from recollect.store.sqlite.database import Database
+from recollect.store.sqlite.sql import query
+from recollect.store.sqlite.store import GRAPH_FROM_ROWS, SqliteStore, record_embedder
+
+MEMORY = ":memory:"
+SUFFIX = ".bank"
+
+_NAME = re.compile(r"\w(?:[\w .@+-]{0,98}[\w@+-])?")
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+
+
+class SqliteFolder:
+    """Opens, lists and drops the banks of a folder; ``":memory:"`` keeps them in this process alone.
+
+    Raises:
+        StoreUnavailable: the folder cannot be made or read.
+    """
+
+    def __init__(self, folder: str | Path, *, graph_from: int = GRAPH_FROM_ROWS) -> None:
+        self._folder = None if str(folder) == MEMORY else Path(folder)
+        self._graph_from = graph_from
+        self._open: dict[str, SqliteStore] = {}
+        if self._folder is not None:
+            _make(self._folder)
+
+    def names(self) -> tuple[str, ...]:
+        """The banks there are, sorted."""
+        if self._folder is None:
+            return tuple(sorted(self._open))
+        return tuple(sorted(path.name.removesuffix(SUFFIX) for path in self._folder.glob(f"*{SUFFIX}")))
+
+    def open(self, name: str, *, embedder: str, dimension: int, create: bool = True) -> SqliteStore:
+        """Open a bank; the same name gives the same object until it is closed.
+
+        Raises:
+            BadBankName: the name cannot be a file's.
+            BankNotFound: there is none, and ``create`` is false.
+            EmbedderMismatch: the bank's vectors come from another embedder.
+            StoreUnavailable, NotABank, NewerSchema: see :class:`Database`.
+        """
+        name = checked_name(name)
+        store = self._open.get(name)
+        if store is None:
+            self._require(name, create)
+            database = Database(self._path(name))
+            try:
+                recorded = _claim_embedder(database, embedder, dimension)
+            except BaseException:
+                database.close()
+                raise
+            store = SqliteStore(
+                database, name=name, embedder=recorded[0], dimension=recorded[1], graph_from=self._graph_from
+            )
+            self._open[name] = store
+        return store
+
+    def check_embedder(self, store: SqliteStore, embedder: str, dimension: int) -> None:
+        """Refuse a bank whose vectors come from another embedder.
+
+        Raises:
+            EmbedderMismatch: names both, and the command that mends it.
+        """
+        if (store.embedder, store.dimension) != (embedder, dimension):
+            raise EmbedderMismatch(
+                f"bank {store.name!r} holds vectors of {store.embedder} ({store.dimension} dimensions), but {embedder} "
+                f"({dimension}) is configured; embed its items anew with: recollect rebuild {store.name}"
+            )
+
+    async def drop(self, name: str) -> None:
+        """Erase a bank with all its files.
+
+        Raises:
+            BankNotFound: there is none.
+        """
+        name = checked_name(name)
+        self._require(name, create=False)
+        store = self._open.pop(name, None)
+        if store is not None:
+            await store.close()
+        if self._folder is not None:
+            for file in self._folder.glob("*"):
+                if file.name in _file_names(name):
+                    file.unlink(missing_ok=True)
+
+    async def close(self) -> None:
+        stores, self._open = list(self._open.values()), {}
+        for store in stores:
+            await store.close()
+
+    def _require(self, name: str, create: bool) -> None:
+        if not create and name not in self.names():
+            where = self._folder or "memory"
+            there = ", ".join(self.names()) or "none"
+            raise BankNotFound(f"no bank {name!r} in {where}; there are: {there}")
+
+    def _path(self, name: str) -> Path | None:
+        return None if self._folder is None else self._folder / (name + SUFFIX)
+
+
+def checked_name(name: str) -> str:
+    """The name, normalised (NFC), if it can be a file's on any system and cannot leave its folder.
+
+    Raises:
+        BadBankName: says what is allowed.
+    """
+    name = unicodedata.normalize("NFC", name)
+    if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or ".." in name:
+        raise BadBankName(
+            f"{name!r} cannot be a bank's name: use 1 to 100 letters, digits, blanks and . _ @ + -, beginning with a "
+            "letter or digit, not ending with a dot or blank"
+        )
+    return name
+
+
+def _file_names(name: str) -> set[str]:
+    return {name + SUFFIX, name + SUFFIX + "-wal", name + SUFFIX + "-shm", name + ".hnsw", name + ".hnsw.json"}
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as exc:
+        raise NotABank(f"{folder} is a file, but a store is a folder of banks") from exc
+    except OSError as exc:
+        raise StoreUnavailable(f"the folder {folder} cannot be made ({exc.strerror})") from exc
+
+
+def _claim_embedder(database: Database, embedder: str, dimension: int) -> tuple[str, int]:
+    """The embedder that the bank records; a new bank records the one given."""
+    with database.reading() as connection:
+        rows = [connection.execute(query("setting"), {"key": key}).fetchone() for key in ("embedder", "dimension")]
+    if rows[0] is not None and rows[1] is not None:
+        return rows[0][0], int(rows[1][0])
+    with database.writing() as connection:
+        record_embedder(connection, embedder, dimension)
+    return embedder, dimension

@@ -1,0 +1,95 @@
+"""The index of a bank, kept in step with its file, whoever writes to it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from recollect.store.index.index import GRAPH_FROM_ROWS, BankIndex
+from recollect.store.sqlite.database import Database, read_state
+from recollect.store.sqlite.rows import batch_from
+from recollect.store.sqlite.sql import query
+
+
+class LiveIndex:
+    """Reads what is new in the file before each use, so that it is right when another process writes.
+
+    Past the graph's threshold the graph is kept beside the bank in ``graph_path`` with a note of what it holds; a file
+    that does not fit the bank is not used.
+    """
+
+    def __init__(self, database: Database, dimension: int, graph_path: Path | None, graph_from: int) -> None:
+        self._database = database
+        self._dimension = dimension
+        self._graph_path = graph_path
+        self._graph_from = graph_from
+        self._lock = threading.RLock()
+        self._index = BankIndex(dimension, graph_from)
+        self._version, self._epoch = 0, -1
+
+    @contextmanager
+    def fresh(self) -> Iterator[BankIndex]:
+        """The index, in step with the file, while the lock is held."""
+        with self._lock:
+            self._catch_up()
+            yield self._index
+
+    @contextmanager
+    def held(self, index: BankIndex) -> Iterator[None]:
+        """Hold the lock over an index got from :meth:`fresh` before."""
+        with self._lock:
+            yield
+
+    def save(self) -> None:
+        """Keep the graph in its file, if the bank is large enough to have one."""
+        with self._lock:
+            if self._graph_path is None or not self._index.vectors.approximate:
+                return
+            self._index.save_graph(self._graph_path)
+            note = {"epoch": self._epoch, "version": self._version, "rows": len(self._index)}
+            self._note_path.write_text(json.dumps(note), "utf-8")
+
+    @property
+    def _note_path(self) -> Path:
+        assert self._graph_path is not None
+        return self._graph_path.with_suffix(self._graph_path.suffix + ".json")
+
+    def _catch_up(self) -> None:
+        with self._database.reading() as connection:
+            version, epoch = read_state(connection)
+            if (version, epoch) == (self._version, self._epoch):
+                return
+            if epoch != self._epoch or self._index.wasted:
+                self._index, self._version = BankIndex(self._dimension, self._graph_from), 0
+                self._epoch = epoch
+                self._load_saved(connection)
+            self._append(connection, self._version, version)
+            self._version = version
+
+    def _append(self, connection: sqlite3.Connection, since: int, upto: int) -> None:
+        bounds = {"version": since, "upto": upto}
+        rows = connection.execute(query("rows_since"), bounds).fetchall()
+        if rows:
+            spans = connection.execute(query("spans_since"), bounds).fetchall()
+            self._index.append(batch_from(rows, spans, self._dimension))
+
+    def _load_saved(self, connection: sqlite3.Connection) -> None:
+        """Take the saved graph, when it was made from this very file and nothing has been rewritten since."""
+        if self._graph_path is None or not self._graph_path.exists():
+            return
+        try:
+            note = json.loads(self._note_path.read_text("utf-8"))
+            saved_epoch, version, rows = int(note["epoch"]), int(note["version"]), int(note["rows"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return
+        (count,) = connection.execute(query("rows_upto"), {"upto": version}).fetchone()
+        if saved_epoch == self._epoch and count == rows and self._index.vectors.load(self._graph_path, rows):
+            self._append(connection, 0, version)
+            self._version = version
+
+
+__all__ = ["GRAPH_FROM_ROWS", "LiveIndex"]

@@ -1,0 +1,209 @@
+"""Between rows and values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+
+from recollect.domain.changes import Session
+from recollect.domain.entities import Entity, EntityKind, Merge
+from recollect.domain.items import Item, ItemKind, Network, Occurrence
+from recollect.domain.messages import Role, StoredMessage
+from recollect.domain.time import Interval, Precision, from_micros, to_micros
+from recollect.store.index.batch import RowBatch
+
+Row = Sequence[Any]
+
+_EARLIEST = np.iinfo(np.int64).min // 2
+_LATEST = np.iinfo(np.int64).max // 2
+
+
+def offset_of(moment: datetime) -> int:
+    """The zone's distance from UTC in minutes."""
+    offset = moment.utcoffset()
+    return 0 if offset is None else round(offset.total_seconds() / 60)
+
+
+def moment_from(micros: int, offset: int) -> datetime:
+    """The moment in the zone it was given in."""
+    moment = from_micros(micros)
+    if not offset:
+        return moment
+    try:
+        return moment.astimezone(timezone(timedelta(minutes=offset)))
+    except OverflowError:  # the first or last hours that a datetime can hold
+        return moment
+
+
+def message_from(row: Row) -> StoredMessage:
+    id_, session, position, speaker, role, text, captions, at, at_offset, recorded = row
+    return StoredMessage(
+        id=id_,
+        session=session,
+        position=position,
+        speaker=speaker,
+        role=Role(role),
+        text=text,
+        captions=tuple(json.loads(captions)),
+        at=moment_from(at, at_offset),
+        recorded=from_micros(recorded),
+    )
+
+
+def message_row(message: StoredMessage) -> Row:
+    return (
+        message.id,
+        message.session,
+        message.position,
+        message.speaker,
+        message.role.value,
+        message.text,
+        json.dumps(message.captions, ensure_ascii=False),
+        to_micros(message.at),
+        offset_of(message.at),
+        to_micros(message.recorded),
+    )
+
+
+def session_from(row: Row) -> Session:
+    id_, started, offset = row
+    return Session(id=id_, started=moment_from(started, offset))
+
+
+def item_from(row: Row) -> Item:
+    (_, id_, kind, text, session, speaker, order, mentioned, offset, recorded, network, confidence, superseded) = row[:13]
+    sources, derived, occurrences = (json.loads(cell) for cell in row[13:])
+    return Item(
+        id=id_,
+        kind=ItemKind(kind),
+        text=text,
+        session=session,
+        speaker=speaker,
+        sources=tuple(sources),
+        mentioned=moment_from(mentioned, offset),
+        recorded=from_micros(recorded),
+        order=order,
+        occurrences=tuple(occurrence_from(cells) for cells in occurrences),
+        derived_from=tuple(derived),
+        network=None if network is None else Network(network),
+        confidence=confidence,
+        superseded=None if superseded is None else from_micros(superseded),
+    )
+
+
+def item_row(item: Item, version: int) -> Row:
+    return (
+        item.id,
+        version,
+        item.kind.value,
+        item.text,
+        item.session,
+        item.speaker,
+        item.order,
+        to_micros(item.mentioned),
+        offset_of(item.mentioned),
+        to_micros(item.recorded),
+        None if item.network is None else item.network.value,
+        item.confidence,
+        None if item.superseded is None else to_micros(item.superseded),
+    )
+
+
+def occurrence_from(cells: Row) -> Occurrence:
+    words, starts, ends, offset, precision = cells
+    interval = Interval(
+        start=None if starts is None else moment_from(starts, offset),
+        end=None if ends is None else moment_from(ends, offset),
+        precision=Precision(precision),
+    )
+    return Occurrence(words=words, interval=interval)
+
+
+def occurrence_row(item: int, n: int, occurrence: Occurrence) -> Row:
+    start, end = occurrence.interval.start, occurrence.interval.end
+    return (
+        item,
+        n,
+        occurrence.words,
+        None if start is None else to_micros(start),
+        None if end is None else to_micros(end),
+        next(offset_of(moment) for moment in (start, end) if moment is not None),
+        occurrence.interval.precision.value,
+    )
+
+
+def entity_from(row: Row) -> Entity:
+    id_, name, kind, first_seen, last_seen = row
+    return Entity(
+        id=id_,
+        name=name,
+        kind=EntityKind(kind),
+        first_seen=from_micros(first_seen),
+        last_seen=from_micros(last_seen),
+    )
+
+
+def entity_row(entity: Entity) -> Row:
+    return (entity.id, entity.name, entity.kind.value, to_micros(entity.first_seen), to_micros(entity.last_seen))
+
+
+def merge_from(row: Row) -> Merge:
+    id_, entity, surface, score, string, cooccurrence, temporal, at, undone = row
+    return Merge(
+        id=id_,
+        entity=entity,
+        surface=surface,
+        score=score,
+        string=string,
+        cooccurrence=cooccurrence,
+        temporal=temporal,
+        at=from_micros(at),
+        undone=None if undone is None else from_micros(undone),
+    )
+
+
+def merge_row(merge: Merge) -> Row:
+    return (
+        merge.id,
+        merge.entity,
+        merge.surface,
+        merge.score,
+        merge.string,
+        merge.cooccurrence,
+        merge.temporal,
+        to_micros(merge.at),
+        None if merge.undone is None else to_micros(merge.undone),
+    )
+
+
+def batch_from(rows: Sequence[Row], spans: Sequence[Row], dimension: int) -> RowBatch:
+    """Items as the index takes them; ``spans`` are (item, start, end), open ends ``None``."""
+    seqs, kinds, sessions, speakers, orders, mentioned, recorded, asks, vectors, terms = zip(*rows, strict=True)
+    numbers = np.array(seqs, dtype=np.int64)
+    return RowBatch(
+        seqs=numbers,
+        kinds=list(kinds),
+        sessions=list(sessions),
+        speakers=list(speakers),
+        orders=np.array(orders, dtype=np.int64),
+        mentioned=np.array(mentioned, dtype=np.int64),
+        recorded=np.array(recorded, dtype=np.int64),
+        asks=np.array(asks, dtype=np.bool_),
+        vectors=np.frombuffer(b"".join(vectors), dtype="<f2").reshape(len(rows), dimension).astype(np.float32),
+        terms=np.frombuffer(b"".join(terms), dtype="<u4").astype(np.uint32),
+        lengths=np.array([len(blob) // 4 for blob in terms], dtype=np.int32),
+        spans=_spans_from(spans, numbers),
+    )
+
+
+def _spans_from(spans: Sequence[Row], seqs: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    if not spans:
+        return np.empty((0, 3), dtype=np.int64)
+    closed = [(item, _EARLIEST if a is None else a, _LATEST if b is None else b) for item, a, b in spans]
+    table = np.array(closed, dtype=np.int64)
+    table[:, 0] = np.searchsorted(seqs, table[:, 0])
+    return table

@@ -1,0 +1,139 @@
+"""Fakes for the seams to models: deterministic, fast, the same in every process."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TypeVar, cast, get_origin
+
+import numpy as np
+
+from recollect.domain.usage import Usage
+from recollect.models.embedder import Purpose, Vectors
+from recollect.models.embedders.vectors import unit_rows
+from recollect.models.language import Reply
+
+T = TypeVar("T")
+
+CHARACTERS_PER_TOKEN = 4
+_WORD = re.compile(r"\w+")
+
+
+class HashEmbedder:
+    """Embeds by hashing words into signed buckets, so that texts that share words are near each other.
+
+    Args:
+        dimension: the length of the vectors.
+    """
+
+    def __init__(self, dimension: int = 64) -> None:
+        self._dimension = dimension
+
+    @property
+    def name(self) -> str:
+        return f"hash-{self._dimension}"
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> Vectors:
+        """Embed texts: float32 of shape ``(len(texts), dimension)``; rows of length 1, or all 0 for no words."""
+        vectors = np.zeros((len(texts), self._dimension), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            for word in words(text):
+                for bucket, sign in _buckets(word, self._dimension):
+                    row[bucket] += sign
+        return unit_rows(vectors)
+
+
+@lru_cache(maxsize=65_536)
+def _buckets(word: str, dimension: int) -> tuple[tuple[int, int], ...]:
+    """Three signed buckets of a word: an odd number, so that they never cancel each other out."""
+    digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=12).digest()
+    numbers = (int.from_bytes(digest[at : at + 4], "big") for at in (0, 4, 8))
+    return tuple(((number >> 1) % dimension, 1 if number & 1 else -1) for number in numbers)
+
+
+class OverlapReranker:
+    """Scores a passage by the share of the query's words that it has: 0 to 1."""
+
+    @property
+    def name(self) -> str:
+        return "overlap"
+
+    async def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        """One score a passage, in the passages' order; 0 for all where the query has no words."""
+        asked = set(words(query))
+        return [len(asked & set(words(passage))) / max(len(asked), 1) for passage in passages]
+
+
+class FunctionModel:
+    """A language model that is a function: ``answer(prompt, answer_type)`` gives the value.
+
+    The function may raise what a model may raise. ``prompts`` holds what was asked, in order; ``usage`` adds up.
+    """
+
+    def __init__(self, answer: Callable[[str, type[object]], object], *, name: str = "function") -> None:
+        self._answer = answer
+        self._name = name
+        self.prompts: list[str] = []
+        self.usage = Usage()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def generate(self, prompt: str, answer_type: type[T]) -> Reply[T]:
+        """Give the function's value, with tokens counted as a quarter of the characters.
+
+        Raises:
+            AssertionError: the value is not of ``answer_type``: the test is wrong, not the model.
+        """
+        self.prompts.append(prompt)
+        value = self._answer(prompt, answer_type)
+        kind = get_origin(answer_type) or answer_type
+        if isinstance(kind, type) and not isinstance(value, kind):
+            raise AssertionError(
+                f"{self._name} was asked for {answer_type} and gave {value!r}; the prompt: {prompt[:200]}"
+            )
+        usage = Usage(calls=1, tokens_in=_tokens(prompt), tokens_out=_tokens(str(value)))
+        self.usage += usage
+        return Reply(value=cast(T, value), usage=usage, model=self._name)
+
+
+class ScriptedModel(FunctionModel):
+    """A language model that gives the replies of a list, one a call; a reply that is an exception is raised.
+
+    ``generate`` raises AssertionError for a reply of another type than asked for, and for a call past the end of the
+    list.
+    """
+
+    def __init__(self, replies: Sequence[object], *, name: str = "scripted") -> None:
+        super().__init__(self._next, name=name)
+        self._replies = tuple(replies)
+
+    @property
+    def left(self) -> int:
+        """How many replies have not been given yet."""
+        return max(len(self._replies) - len(self.prompts), 0)
+
+    def _next(self, prompt: str, answer_type: type[object]) -> object:
+        call = len(self.prompts)
+        if call > len(self._replies):
+            raise AssertionError(f"{self.name} has {len(self._replies)} replies; this is call {call}: {prompt[:200]}")
+        reply = self._replies[call - 1]
+        if isinstance(reply, BaseException):
+            raise reply
+        return reply
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, in lower case."""
+    return _WORD.findall(text.lower())
+
+
+def _tokens(text: str) -> int:
+    return -(-len(text) // CHARACTERS_PER_TOKEN)

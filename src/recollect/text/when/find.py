@@ -1,0 +1,80 @@
+"""The times a text tells, and the time a question asks about."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Final
+
+from recollect.domain.time import Interval, Precision
+from recollect.text.when.foreign import may_be_foreign, scan_foreign
+from recollect.text.when.scan import TimeMention, may_tell_time, scan, words_of
+from recollect.text.when.tense import Direction, direction
+
+
+def find_times(text: str, said_at: datetime) -> tuple[TimeMention, ...]:
+    """Every time expression of a message, resolved against the time it was said, in that time's zone.
+
+    What is ambiguous ("5/7/2023", "next Friday" on a Monday, "on Friday" without a verb that tells past from future)
+    or no time at all ("may", "24/7") is left out. English is read first; only where it finds nothing are Spanish,
+    French, German, Portuguese, Italian and Dutch, and days written out in further languages.
+
+    Raises:
+        ValueError: ``said_at`` is naive.
+    """
+    if said_at.tzinfo is None:
+        raise ValueError("find_times needs an aware said_at")
+    words = words_of(text)
+    mentions = tuple(scan(text, said_at)) if may_tell_time(words) else ()
+    if mentions or not may_be_foreign(words):
+        return mentions
+    return tuple(scan_foreign(text, said_at, words))
+
+
+def question_time(text: str, now: datetime) -> Interval | None:
+    """The stretch of time a question asks about, or ``None`` where it asks about none or the words conflict.
+
+    "What did I do last week?" has one; "When did Ada move?" and "How many days since 5 May 2023?" have none. Of two
+    times, one inside the other, the finer counts; "since" with "before" gives the stretch between.
+
+    Raises:
+        ValueError: ``now`` is naive.
+    """
+    if _MEASURE.search(text) or _EITHER_SIDE.search(text):
+        return None
+    intervals = [mention.interval for mention in find_times(text, now) if not _is_idle(text, mention)]
+    constraint: Interval | None = intervals[0] if intervals else None
+    for interval in intervals[1:]:
+        constraint = None if constraint is None else _both(constraint, interval)
+    return constraint
+
+
+# "How many weeks since ...": the time is an end to measure from, not where the answer lies.
+_MEASURE: Final = re.compile(
+    r"\bhow\s(?:long|much\stime|many\s(?:minutes|hours|days|nights|weeks|weekends|months|years))\b.{0,300}?"
+    r"\b(?:since|until|till|before|after|between|from|passed|elapsed|left)\b",
+    re.I | re.S,
+)
+_EITHER_SIDE: Final = re.compile(r"\bbefore\sor\safter\b|\bafter\sor\sbefore\b", re.I)
+
+
+def _is_idle(text: str, mention: TimeMention) -> bool:
+    """ "How old am I today?" asks about no time; "What did I do today?" does."""
+    if text[: mention.span[0]].lower().endswith("as of "):
+        return True
+    return mention.text.lower() == "today" and direction(text, *mention.span) is Direction.UNKNOWN
+
+
+def _both(one: Interval, other: Interval) -> Interval | None:
+    for inner, outer in ((one, other), (other, one)):
+        if _holds(outer, inner):
+            return inner
+    since, before = (one, other) if one.end is None else (other, one)
+    if since.end is None and before.start is None and since.overlaps(before):
+        return Interval(start=since.start, end=before.end, precision=Precision.RANGE)
+    return None
+
+
+def _holds(outer: Interval, inner: Interval) -> bool:
+    starts = outer.start is None or (inner.start is not None and outer.start <= inner.start)
+    return starts and (outer.end is None or (inner.end is not None and inner.end <= outer.end))

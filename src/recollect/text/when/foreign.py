@@ -1,0 +1,144 @@
+"""Time expressions of Spanish, French, German, Portuguese, Italian and Dutch, by turning each into English.
+
+A language is read only where its small words outnumber those of every other, for the languages share spellings:
+"hier" is yesterday in French and here in German. dateparser was measured and not used for them: in 1.4.2 and in 1.5.0
+it reads "hace dos semanas", "lundi dernier" and "twee weken geleden" as nothing, and gives no precision. It does read
+days written out in some two hundred further languages, and that is what it is asked for here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from itertools import islice
+from typing import Final
+
+from recollect.domain.time import Interval
+from recollect.text.when.dates import Partial
+from recollect.text.when.rules import exactly
+from recollect.text.when.scan import MAX_HITS, TimeMention, has_digit
+from recollect.text.when.tables import LANGUAGES, SMALL_WORDS, Language
+from recollect.text.when.words import ENGLISH_MONTHS, ENGLISH_WEEKDAYS
+
+# A longer text is no message: what lies further on is left unread, so that time is bounded.
+_MAX_READ: Final = 50_000
+_PIECE: Final = re.compile(r"<(\w+)>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reader:
+    """One language, compiled: its patterns, and the English of each."""
+
+    pattern: re.Pattern[str]
+    english: tuple[str, ...]
+    names: dict[str, str]
+
+
+def may_be_foreign(words: frozenset[str]) -> bool:
+    """Whether a word of the six languages that tells time is there, or a digit."""
+    return not _hints().isdisjoint(words) or has_digit(words)
+
+
+@cache
+def _hints() -> frozenset[str]:
+    return frozenset(hint for language in LANGUAGES.values() for hint in language.hints())
+
+
+def scan_foreign(text: str, at: datetime, words: frozenset[str]) -> Iterator[TimeMention]:
+    """The expressions of the likeliest language; days in other languages when none of the six is likely."""
+    likely = _likely(words)
+    if likely == ("en",):
+        return
+    for name in likely:
+        mentions = tuple(_scan(text, at, _reader(name))) if name != "en" else ()
+        if mentions:
+            yield from mentions
+            return
+    if not likely:
+        yield from _written_days(text, at)
+
+
+def _likely(words: frozenset[str]) -> tuple[str, ...]:
+    """The languages with the most small words in the text, all of them in a tie, none where no word is known."""
+    scores = {name: len(known & words) for name, known in SMALL_WORDS.items()}
+    best = max(scores.values())
+    return tuple(name for name, score in scores.items() if score == best) if best else ()
+
+
+@cache
+def _reader(name: str) -> _Reader:
+    language = LANGUAGES[name]
+    pieces = language.pieces()
+    patterns = [
+        _PIECE.sub(rf"(?P<\g<1>{index}>~\g<1>~)", shape).replace(" ", r"\s{1,3}")
+        for index, (shape, _) in enumerate(language.shapes)
+    ]
+    joined = "|".join(f"(?P<s{index}>{pattern})" for index, pattern in enumerate(patterns))
+    filled = re.sub(r"~(\w+)~", lambda piece: pieces[piece[1]], joined)
+    return _Reader(
+        pattern=re.compile(rf"(?<![\w$€£#])(?<!\d[.,/:-])(?:{filled})(?!\w)", re.I),
+        english=tuple(english for _, english in language.shapes),
+        names=_names(language),
+    )
+
+
+def _names(language: Language) -> dict[str, str]:
+    months = {word: ENGLISH_MONTHS[n] for n, names in enumerate(language.months.split()) for word in names.split("|")}
+    days = {word: ENGLISH_WEEKDAYS[n] for n, names in enumerate(language.weekdays.split()) for word in names.split("|")}
+    return months | days | language.units | language.numbers
+
+
+def _scan(text: str, at: datetime, reader: _Reader) -> Iterator[TimeMention]:
+    for found in islice(reader.pattern.finditer(text, 0, _MAX_READ), MAX_HITS):
+        index = next(n for n in range(len(reader.english)) if found.group(f"s{n}") is not None)
+        english = _translated(reader.english[index], found, index, reader)
+        interval = _meaning(english, at)
+        if interval is not None:
+            yield TimeMention(text=found.group(), span=found.span(), interval=interval)
+
+
+def _translated(english: str, found: re.Match[str], index: int, reader: _Reader) -> str:
+    def piece(name: re.Match[str]) -> str:
+        word = found[f"{name[1]}{index}"]
+        return reader.names.get(word.lower(), word)
+
+    return _PIECE.sub(piece, english)
+
+
+def _meaning(english: str, at: datetime) -> Interval | None:
+    try:
+        return exactly(english, 0, len(english), at) if english else None
+    except (ValueError, OverflowError):
+        return None
+
+
+_WRITTEN_DAY: Final = re.compile(
+    r"(?<![\w$€£#])(?<!\d[.,/:-])(?P<day>3[01]|[12]\d|0?[1-9])\.?\s{0,2}(?:[^\W\d_]{1,3}\s{1,2})?"
+    r"[^\W\d_]{3,14}\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s{1,2})?(?P<year>(?:19|20)\d\d)(?![\w%])"
+)
+# dateparser takes milliseconds for one and tries every language it has, so only so many are asked for.
+_MAX_ASKED: Final = 3
+
+
+def _written_days(text: str, at: datetime) -> Iterator[TimeMention]:
+    """Days in full in any language, by dateparser, each accepted only where day and year are those of the words."""
+    for found in islice(_WRITTEN_DAY.finditer(text, 0, _MAX_READ), _MAX_ASKED):
+        moment = _ask_dateparser(found.group(), at)
+        if moment is None or (moment.day, moment.year) != (int(found["day"]), int(found["year"])):
+            continue
+        day = Partial(year=moment.year, month=moment.month, day=moment.day)
+        yield TimeMention(text=found.group(), span=found.span(), interval=day.interval(at.tzinfo))
+
+
+def _ask_dateparser(words: str, at: datetime) -> datetime | None:
+    import dateparser  # slow to load, and seldom needed
+
+    settings = {"REQUIRE_PARTS": ["day", "month", "year"], "RELATIVE_BASE": at.replace(tzinfo=None)}
+    try:
+        parsed: datetime | None = dateparser.parse(words, settings=settings)
+    except Exception:  # whatever it trips over, the words are then no time
+        return None
+    return parsed

@@ -1,0 +1,141 @@
+"""Finding the rules' words in a text, and the words before them that open an end ("since", "until")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from typing import Final
+
+from recollect.domain.time import Interval
+from recollect.text.when.rules import Rule, by_start
+from recollect.text.when.words import MONTHS, SEASONS, WEEKDAYS, listed
+
+# Past this many hits a text is no message but a list or an attack; the rest is left unread, so that time is bounded.
+MAX_HITS: Final = 500
+MAX_WORDS: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeMention:
+    """A time expression: its words, where they stand, and when it is."""
+
+    text: str
+    span: tuple[int, int]
+    interval: Interval
+
+
+_TRIGGERS: Final = frozenset(
+    listed(
+        "today yesterday tomorrow tonight ago now morning afternoon evening night nights minute minutes min mins hour "
+        "hours day days week weeks weekend weekends fortnight month months year years quarter christmas "
+        "xmas valentine valentines halloween"
+    )
+).union(MONTHS, SEASONS, WEEKDAYS, (f"{weekday}s" for weekday in WEEKDAYS))
+_WORD: Final = re.compile(r"\w+")
+_START: Final = re.compile(r"(?<![\w$€£#])(?<!\d[.,/:-])(?<!\w[/-])(?:(\d)|[a-z]+)", re.I)
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The distinct words of a text in small letters."""
+    return frozenset(_WORD.findall(text.lower()))
+
+
+def may_tell_time(words: frozenset[str]) -> bool:
+    """Whether any rule of English could match: false for most messages, at the price of a set lookup."""
+    return not _TRIGGERS.isdisjoint(words) or has_digit(words)
+
+
+def has_digit(words: frozenset[str]) -> bool:
+    return any(not word.isalpha() for word in words)
+
+
+def scan(text: str, at: datetime) -> Iterator[TimeMention]:
+    """The time expressions of an English text, first to last, none overlapping another."""
+    for found, rule in islice(_hits(text), MAX_HITS):
+        mention = _resolved(text, found, rule, at)
+        if mention is not None:
+            yield mention
+
+
+def _hits(text: str) -> Iterator[tuple[re.Match[str], Rule]]:
+    """Where a rule matches: the first of the rules that the word there can begin."""
+    rules, after = by_start(), 0
+    for start in islice(_START.finditer(text), MAX_WORDS):
+        candidates = rules.get("#" if start[1] else start.group().lower())
+        if candidates is None or start.start() < after:
+            continue
+        for pattern, rule in candidates:
+            found = pattern.match(text, start.start())
+            if found is not None:
+                after = found.end()
+                yield found, rule
+                break
+
+
+def _resolved(text: str, found: re.Match[str], rule: Rule, at: datetime) -> TimeMention | None:
+    if _is_no_time(text, found):
+        return None
+    try:
+        interval = rule.meaning(found, at)
+    except (ValueError, OverflowError):  # 31 June, 99999 years ago
+        return None
+    if interval is None:
+        return None
+    start = found.start() + (len(lead.group()) if (lead := _LEAD.match(found.group())) else 0)
+    end = found.end() - found.group().endswith(".")
+    mention = TimeMention(text=text[start:end], span=(start, end), interval=interval)
+    return _opened(text, mention, at)
+
+
+def _is_no_time(text: str, found: re.Match[str]) -> bool:
+    """ "every last Friday", "half a year ago", "fiscal Q3 2023"; "my last year", but not "I saw her today"."""
+    low, start = max(0, found.start() - 12), found.start()
+    if _KINDS.search(text, low, start):
+        return True
+    return _OWNERS.search(text, low, start) is not None and _OWNED.match(text, start) is not None
+
+
+_KINDS: Final = re.compile(r"\b(?:every|each|half|fiscal|fy)\s$", re.I)
+_OWNERS: Final = re.compile(r"(?:\b(?:my|your|his|her|our|their|its|whose)|['’]s)\s$", re.I)
+_OWNED: Final = re.compile(r"(?:last|next|past|first)\b", re.I)
+_LEAD: Final = re.compile(r"(?:in|on|during|over|throughout|within|for)\s{1,3}(?!the\syear)", re.I)
+_OPENER: Final = re.compile(r"\b(since|until|till|up to|before|prior to|after|by|from|starting)\s{1,3}$", re.I)
+_INSIDE: Final = re.compile(r"(since|until|till|before|after|by)\s", re.I)
+_ONWARDS: Final = re.compile(r"\s(?:on|onwards?)\b(?!\s\w)", re.I)
+_CLAUSE: Final = re.compile(r"\s(?:was|were|is|has|had|went)\b", re.I)
+
+
+def _opened(text: str, mention: TimeMention, at: datetime) -> TimeMention:
+    """The mention with the end opened that a word at its head or before it opens."""
+    start, end = mention.span
+    inside = _INSIDE.match(mention.text)
+    opener = inside or _OPENER.search(text, max(0, start - 16), start)
+    if opener is None or mention.interval.start is None or mention.interval.end is None:
+        return mention
+    word = opener[1].lower()
+    if inside is None and not _opens(text, word, mention, at):
+        return mention
+    first = start if inside else opener.start()
+    return TimeMention(text=text[first:end], span=(first, end), interval=_open(mention.interval, word))
+
+
+def _opens(text: str, word: str, mention: TimeMention, at: datetime) -> bool:
+    if _CLAUSE.match(text, mention.span[1]):  # "since yesterday was her birthday"
+        return False
+    if word == "from":
+        return _ONWARDS.match(text, mention.span[1]) is not None
+    if word == "by" and not re.search(r"\d", mention.text):  # "she stopped by yesterday"
+        return mention.interval.start is not None and mention.interval.start > at
+    return True
+
+
+def _open(interval: Interval, word: str) -> Interval:
+    """ "since" and "before" stop at the start of what they name; "after" and "until" at its end."""
+    if word in ("since", "from", "starting"):
+        return replace(interval, end=None)
+    if word == "after":
+        return replace(interval, start=interval.end, end=None)
+    return replace(interval, start=None, end=interval.start if word in ("before", "prior to") else interval.end)

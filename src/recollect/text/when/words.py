@@ -1,0 +1,151 @@
+"""The English words of time, and the regex pieces the rules are built from.
+
+Every repetition in a piece is bounded, so that a rule looks at a bounded stretch of text from where it starts and a
+scan stays linear whatever the text is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+
+def listed(words: str) -> tuple[str, ...]:
+    """The words of a string: tables read better without quotes and commas."""
+    return tuple(words.split())
+
+
+ENGLISH_MONTHS: Final = listed("January February March April May June July August September October November December")
+ENGLISH_WEEKDAYS: Final = listed("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
+MONTHS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sept sep",
+            "october oct",
+            "november nov",
+            "december dec",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+WEEKDAYS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            "monday mon",
+            "tuesday tues tue",
+            "wednesday weds wed",
+            "thursday thurs thur thu",
+            "friday fri",
+            "saturday sat",
+            "sunday sun",
+        )
+    )
+    for name in names.split()
+}
+SEASONS: Final = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
+HOLIDAYS: Final = {
+    "christmas eve": (12, 24),
+    "christmas day": (12, 25),
+    "christmas": (12, 25),
+    "xmas": (12, 25),
+    "boxing day": (12, 26),
+    "new year's eve": (12, 31),
+    "new years eve": (12, 31),
+    "new year's day": (1, 1),
+    "new years day": (1, 1),
+    "valentine's day": (2, 14),
+    "valentines day": (2, 14),
+    "halloween": (10, 31),
+}
+ORDINALS: Final = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": -1}
+
+_UNITS = listed(
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = listed("twenty thirty forty fifty sixty seventy eighty ninety")
+_NUMBERS: Final = (
+    {"a": 1, "an": 1, "the": 1}
+    | {word: number for number, word in enumerate(_UNITS, start=1)}
+    | {word: 10 * number for number, word in enumerate(_TENS, start=2)}
+)
+# What a vague count can mean: the least and the most. Wide on purpose, for the interval must hold the truth.
+VAGUE: Final = {"couple": (2, 3), "few": (2, 6), "several": (3, 8)}
+
+# The words that counts, units and holidays can begin with; ``#`` stands for digits.
+COUNTS: Final = frozenset(_NUMBERS).union(VAGUE, "#") - {"the"}
+UNITS: Final = frozenset(
+    f"{unit}{plural}" for unit in listed("day night week weekend fortnight month year") for plural in ("", "s")
+)
+HOLIDAY_STARTS: Final = frozenset(re.split(r"['\s]", name)[0] for name in HOLIDAYS) | {"valentines"}
+
+
+def number(words: str) -> int:
+    """The value of a matched ``NUMBER``.
+
+    Raises:
+        ValueError: the words are no number the rules know.
+    """
+    words = words.lower()
+    if words.isdecimal():
+        return int(words)
+    try:
+        return sum(_NUMBERS[part] for part in re.split(r"[-\s]+", words))
+    except KeyError:
+        raise ValueError(f"not a number: {words!r}") from None
+
+
+def counts(words: str) -> tuple[int, int]:
+    """The least and the most a matched ``COUNT`` can mean, equal when it is exact."""
+    for word, bounds in VAGUE.items():
+        if word in words.lower():
+            return bounds
+    exact = number(words)
+    return exact, exact
+
+
+def month_number(word: str) -> int:
+    """1 to 12 for a matched ``MONTH``."""
+    return MONTHS[word.lower().rstrip(".")]
+
+
+def weekday_number(word: str) -> int:
+    """0 (Monday) to 6 for a matched ``WEEKDAY``."""
+    return WEEKDAYS[word.lower().rstrip(".")]
+
+
+def either(names: Iterable[str]) -> str:
+    """A regex group of the names, longest first so that none hides another."""
+    return "(?:" + "|".join(sorted(names, key=lambda name: (-len(name), name))) + ")"
+
+
+S: Final = r"\s{1,3}"
+MONTH: Final = either(MONTHS) + r"\b\.?"
+WEEKDAY: Final = either(WEEKDAYS) + r"\b\.?"
+FULL_WEEKDAY: Final = either(name for name in WEEKDAYS if name.endswith("day"))
+SEASON: Final = either(SEASONS)
+HOLIDAY: Final = "(?:" + "|".join(name.replace("'", "['’]") for name in HOLIDAYS) + ")"
+YEAR: Final = r"(?:1[5-9]\d\d|20\d\d)"
+DAY: Final = r"(?:3[01]|[12]\d|0?[1-9])"
+NUMBER: Final = rf"(?:\d{{1,5}}|an?|{either(_TENS)}(?:[-\s]{either(_UNITS[:9])})?|{either(_UNITS)})"
+COUNT: Final = rf"(?:(?:a{S})?couple(?:{S}of)?|(?:a{S})?few|several|{NUMBER})"
+PART: Final = "(?:morning|afternoon|evening|night)"
+# What may come after a bare number or month for it to be a time: "in 2022 we moved", never "in 2022 steps".
+FOLLOW: Final = (
+    r"(?=\s*$|['’]s\b|[—–…)\]\"”]|[^\w\s%'’-](?!\w)|\s+(?:[^\w\s%$]|(?:i|we|he|she|they|it|you|my|our|his|her|their|its|"
+    r"your|the|an?|and|but|or(?!\sso)|so|because|when|while|where|which|that|this|these|those|there|then|who|with|without|for|"
+    r"from|to|at|on|in|by|before|after|until|as|if|since|was|were|is|are|will|would|had|has|have|did|do|does|not|just|"
+    r"about|around|during|through|me|us|too|also|again|alone|ago|until|till|onwards?|i['’]\w{1,2}|(?-i:[A-Z]\w*))\b))"
+)

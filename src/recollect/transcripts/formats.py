@@ -1,0 +1,40 @@
+"""Which format an input is in, told from its beginning."""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import StrEnum
+
+_MESSAGES = re.compile(r'"messages"\s*:')
+_LIST_OF_JSON = re.compile(r'\[\s*(?:[\[{"\]]|$)')
+
+
+class Format(StrEnum):
+    """The formats that can be read."""
+
+    JSONL = "jsonl"
+    OPENAI = "openai"
+    CHAT = "chat"
+
+
+def detect(head: str) -> Format:
+    """The format of an input that begins with ``head``; its first line that is not blank is enough.
+
+    ``{`` opens JSON Lines, or an OpenAI document where the object has ``messages`` or goes on over further lines.
+    ``[`` opens an OpenAI list, unless what follows is no JSON (``[2023-07-11 18:05] Ada: ...``). All else is chat text.
+    """
+    text = head.lstrip("\ufeff \t\r\n")
+    if text.startswith("{"):
+        return _object(text)
+    return Format.OPENAI if _LIST_OF_JSON.match(text) else Format.CHAT
+
+
+def _object(text: str) -> Format:
+    first = text.split("\n", 1)[0].rstrip()
+    try:
+        value, _ = json.JSONDecoder(strict=False).raw_decode(first)
+    except (ValueError, RecursionError):  # cut short, spread over lines, or broken
+        spread = first.endswith(("{", "[", ","))
+        return Format.OPENAI if spread or _MESSAGES.search(first) else Format.JSONL
+    return Format.OPENAI if "messages" in value else Format.JSONL

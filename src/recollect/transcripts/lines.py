@@ -1,0 +1,78 @@
+"""The lines of an input with their numbers, and the JSON in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from recollect.errors import InvalidInput, MalformedLine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line without its end and without a byte order mark; ``number`` counts from 1."""
+
+    number: int
+    text: str
+
+    @property
+    def blank(self) -> bool:
+        return not self.text.strip()
+
+
+def numbered(stream: Iterable[str]) -> Iterator[Line]:
+    """The lines of an open text file, or of any iterable that gives one line at a time. Reads no further than asked.
+
+    Raises:
+        InvalidInput: what comes is not text, or not in the encoding that the file was opened with.
+    """
+    number = 0
+    try:
+        for raw in stream:
+            number += 1
+            if not isinstance(raw, str):
+                raise InvalidInput(f"line {number}: {type(raw).__name__} instead of text; open the file in text mode")
+            # A mark may also stand further down, where files were put together with `cat`.
+            yield Line(number=number, text=raw.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff"))
+    except UnicodeDecodeError as exc:
+        # Files are decoded in blocks, so that the line itself is not known.
+        raise InvalidInput(
+            f"after line {number}: not {exc.encoding} ({exc.reason}); save the file as UTF-8, "
+            f"for example with: iconv -f WINDOWS-1252 -t UTF-8"
+        ) from exc
+
+
+def parse_json(text: str, first_line: int = 1) -> object:
+    """The JSON value of a text that begins on line ``first_line``. Raw control characters in strings are let through.
+
+    Raises:
+        MalformedLine: it is no JSON, or an object has a key twice, of which one would be lost.
+    """
+    try:
+        value: object = json.loads(text, strict=False, object_pairs_hook=_without_repeats)
+    except json.JSONDecodeError as exc:
+        raise MalformedLine(first_line + exc.lineno - 1, f"not JSON: {exc.msg} at column {exc.colno}") from exc
+    except RecursionError as exc:
+        raise MalformedLine(first_line, "JSON that is nested too deeply") from exc
+    except ValueError as exc:  # a repeated key, or a number of thousands of digits
+        raise MalformedLine(first_line, str(exc)) from exc
+    return value
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {shown(repeated)} stands twice in one object; leave one of them out")
+    return found
+
+
+def shown(value: object) -> str:
+    """A value as an error message quotes it: on one line, not too long."""
+    try:
+        text = repr(value)
+    except RecursionError:  # JSON may be nested as deeply as can just be read, and not shown
+        return "something that is nested too deeply"
+    return text if len(text) <= 60 else f"{text[:57]}..."
