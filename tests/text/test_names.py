@@ -129,6 +129,7 @@ def test_known_names_open_sentences() -> None:
     [
         ("I saw Dr. Adeyemi", EntityKind.PERSON),
         ("I saw Aunt Mary", EntityKind.PERSON),
+        ("we saw Lord of the Rings", EntityKind.OTHER),
         ("lunch with my friend Priya", EntityKind.PERSON),
         ("a man named Samuel", EntityKind.PERSON),
         ("we hiked Mount Hood", EntityKind.LOCATION),
@@ -169,7 +170,7 @@ def test_any_text_is_read(text: str, speakers: list[str]) -> None:
 
 
 _PIECES = st.sampled_from(
-    "Ada|ada|J.| |  |'s|\"|“|”|.|-|&|of|the|I|THE|3|@|\n|Ł|\0|\ud800|😊|St.|King|Hey|,".split("|"),
+    "Ada|ada|J.| |  |'s|\"|“|”|.|-|&|of|the|I|THE|3|@|\n|Ł|\0|\ud800|😊|St.|King|Hey|,".split("|")  # noqa: SIM905
 )
 
 
@@ -188,4 +189,4 @@ def test_a_million_characters_take_linear_time(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     started = time.perf_counter()
     find_names(text, ["Ada"])
-    assert time.perf_counter() - started < 20  # quadratic time would be hours
+    assert time.perf_counter() - started < 60  # quadratic time would be hours

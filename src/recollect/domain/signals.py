@@ -17,7 +17,7 @@ class Signals:
     """
 
     exchange: NDArray[np.float32]
-    """Words of the item and the one before it: a reply means little without what it answers."""
+    """Words of an exchange: of the item, and of the one before it unless the item holds its own answer."""
     passage: NDArray[np.float32]
     """Words of the item and three neighbours on each side."""
     session: NDArray[np.float32]

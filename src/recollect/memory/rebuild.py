@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from recollect.models.embedder import Embedder
+from recollect.retain.embed import embed_items
 from recollect.store.protocol import Store
-
-BATCH = 1000
 
 
 async def reembed(store: Store, embedder: Embedder) -> None:
-    """Embed every item's text and put the vectors in place of the old ones, in one transaction.
+    """Embed every item and put the vectors in place of the old ones, in one transaction.
 
     Raises:
         ModelUnavailable: the embedder could not be reached; the bank is as it was.
     """
-    texts = await store.texts()
     vectors = []
-    for start in range(0, len(texts), BATCH):
-        batch = texts[start : start + BATCH]
-        embedded = await embedder.embed([text for _, text in batch])
-        vectors.extend(zip((ref for ref, _ in batch), embedded, strict=True))
+    async for changes in store.dump():
+        items = [entry.item for entry in changes.items]
+        if items:
+            embedded = await embed_items(items, store, embedder)
+            vectors.extend(zip((item.id for item in items), embedded, strict=True))
     await store.replace_vectors(embedder.name, embedder.dimension, vectors)

@@ -14,6 +14,7 @@ from recollect.domain.links import Link
 from recollect.domain.messages import StoredMessage
 from recollect.errors import InvalidInput, MalformedLine
 from recollect.models.embedder import Embedder
+from recollect.retain.embed import embed_items
 from recollect.store.protocol import Store
 
 FORMAT = 1
@@ -64,13 +65,13 @@ async def import_lines(store: Store, lines: Iterable[str], embedder: Embedder) -
     header = _header(next(numbered, (1, "")))
     same = (header.embedder, header.dimension) == (embedder.name, embedder.dimension)
     for changes in _changesets(numbered):
-        await store.commit(changes if same else await _embedded(changes, embedder))
+        await store.commit(changes if same else await _embedded(changes, store, embedder))
 
 
-async def _embedded(changes: Changeset, embedder: Embedder) -> Changeset:
+async def _embedded(changes: Changeset, store: Store, embedder: Embedder) -> Changeset:
     if not changes.items:
         return changes
-    vectors = await embedder.embed([entry.item.text for entry in changes.items])
+    vectors = await embed_items([entry.item for entry in changes.items], store, embedder)
     items = (replace(entry, vector=vector) for entry, vector in zip(changes.items, vectors, strict=True))
     return replace(changes, items=tuple(items))
 

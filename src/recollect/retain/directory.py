@@ -20,7 +20,7 @@ from typing import Final
 from recollect.domain.entities import Entity, Mention, Merge
 
 CANDIDATES: Final = 20
-BLOCK: Final = 32
+BLOCK: Final = 8
 LONG: Final = 6  # letters of a word from which on a spelling mistake is told from another name
 
 
@@ -62,6 +62,17 @@ class Blocks:
     def members(self, name: str) -> Sequence[str]:
         return self._members.get(name, ())
 
+    def fill(self, names: Mapping[str, Iterable[str]]) -> None:
+        """Index entities, each with all its normalised names, into empty blocks: the latest first, so that each block
+        is cut once and not over and over."""
+        for entity_id in latest(names, self._entity, len(names)):
+            for name in blocks_of(names[entity_id]):
+                members = self._members.setdefault(name, [])
+                if len(members) < BLOCK:
+                    members.append(entity_id)
+                else:
+                    self.evicted.add(entity_id)
+
     def add(self, entity_id: str, keys: Iterable[str]) -> None:
         """Add an entity to the blocks of these of its normalised names."""
         for name in blocks_of(keys):
@@ -100,8 +111,9 @@ class Directory:
         self._pairs: dict[str, set[str]] = {}
         self._apart: set[tuple[str, str]] = {(merge.entity, normalise(merge.surface)) for merge in undone}
         self._blocks = Blocks(self._entities.__getitem__)
-        for key, owner in _owners(self._entities, aliases):
-            self._add_name(owner, key)
+        for key, owner in _owners(self._entities, aliases).items():
+            self._name(owner, key)
+        self._blocks.fill(self._names)
         for one, other in pairs:
             self._add_pair(one, other)
 
@@ -141,9 +153,9 @@ class Directory:
         return entity_id in self._blocks.evicted
 
     def candidates(self, surface: str) -> tuple[Entity, ...]:
-        """At most :data:`CANDIDATES` entities whose name this may be, the likeliest to be first."""
+        """At most :data:`CANDIDATES` entities whose name this may be, the latest seen first."""
         ids = choose(normalise(surface), self.block, self._entities.__getitem__)
-        return tuple(self._entities[entity_id] for entity_id in ids)
+        return tuple(map(self._entities.__getitem__, latest(ids, self._entities.__getitem__, CANDIDATES)))
 
     def apply(self, resolution: Resolution) -> None:
         """Take over what a resolution against this directory decided."""
@@ -155,7 +167,8 @@ class Directory:
         for mention in resolution.mentions:
             key = normalise(mention.surface)
             if key not in self._owners:
-                self._add_name(mention.entity, key)
+                self._name(mention.entity, key)
+                self._blocks.add(mention.entity, (key,))
         for one, other in resolution.pairs:
             self._add_pair(one, other)
 
@@ -168,16 +181,13 @@ class Directory:
         self._apart.add((old, key))
         self._entities[new] = plan.entity
         self._names[old] = tuple(name for name in self._names.get(old, ()) if name != key)
-        self._owners[key] = new
-        self._names[new] = (*self._names.get(new, ()), key)
+        self._name(new, key)
         self._blocks = Blocks(self._entities.__getitem__)  # a person's act, rare enough to index all again
-        for entity_id, names in self._names.items():
-            self._blocks.add(entity_id, names)
+        self._blocks.fill(self._names)
 
-    def _add_name(self, entity_id: str, key: str) -> None:
+    def _name(self, entity_id: str, key: str) -> None:
         self._owners[key] = entity_id
         self._names[entity_id] = (*self._names.get(entity_id, ()), key)
-        self._blocks.add(entity_id, (key,))
 
     def _add_pair(self, one: str, other: str) -> None:
         if one != other:
@@ -185,19 +195,24 @@ class Directory:
             self._pairs.setdefault(other, set()).add(one)
 
 
-def _owners(entities: Mapping[str, Entity], aliases: Iterable[tuple[str, str, int]]) -> Iterable[tuple[str, str]]:
+def _owners(entities: Mapping[str, Entity], aliases: Iterable[tuple[str, str, int]]) -> dict[str, str]:
     """Each normalised surface with the entity that it means: the one that was most often called so.
 
     Two entities share a surface only where a store was changed by hand; an entity's own name counts first.
     """
-    counts: dict[str, Counter[str]] = {}
+    counts: dict[tuple[str, str], int] = {}
     for entity in sorted(entities.values(), key=lambda entity: (entity.first_seen, entity.id)):
-        counts.setdefault(normalise(entity.name), Counter())[entity.id] += 0
-    for entity_id, surface, count in sorted(aliases):
+        counts[normalise(entity.name), entity.id] = 0
+    for entity_id, surface, count in aliases:
         if entity_id in entities:
-            counts.setdefault(normalise(surface), Counter())[entity_id] += count
-    for key, owners in counts.items():
-        yield key, min(owners, key=lambda owner: (-owners[owner], owner))
+            claim = normalise(surface), entity_id
+            counts[claim] = counts.get(claim, 0) + count
+    owners: dict[str, str] = {}
+    for (key, claimant), count in counts.items():
+        holder = owners.setdefault(key, claimant)
+        if (-count, claimant) < (-counts[key, holder], holder):
+            owners[key] = claimant
+    return owners
 
 
 def latest(ids: Iterable[str], entity: Callable[[str], Entity], count: int = BLOCK) -> list[str]:
@@ -205,35 +220,43 @@ def latest(ids: Iterable[str], entity: Callable[[str], Entity], count: int = BLO
     return nlargest(count, ids, key=lambda entity_id: (entity(entity_id).last_seen, entity_id))
 
 
-def choose(key: str, block: Callable[[str], Iterable[str]], entity: Callable[[str], Entity]) -> list[str]:
-    """Ids of the candidates for a normalised surface: those that share most blocks, then the most recently seen."""
+def choose(key: str, block: Callable[[str], Sequence[str]], entity: Callable[[str], Entity]) -> list[str]:
+    """Ids of the candidates for a normalised surface, in no order: those that share most blocks with it, then the
+    most recently seen."""
     shared: Counter[str] = Counter()
     for name in blocks_of((key,)):
         members = block(name)
-        shared.update(latest(members, entity) if members else ())
-    if not shared:
-        return []
+        shared.update(members if len(members) <= BLOCK else latest(members, entity))
+    if len(shared) <= CANDIDATES:
+        return list(shared)
     return nlargest(CANDIDATES, shared, key=lambda one: (shared[one], entity(one).last_seen, one))
 
 
 def blocks_of(keys: Iterable[str]) -> tuple[str, ...]:
-    """The blocks of some normalised names: whole words, the name without blanks, and both ends of long words.
+    """The blocks of some normalised names; resolution merges no two names that share none.
 
-    A single mistake in a word leaves its first or its last four letters alone, unless it is very short.
+    The name without blanks; its words (for "Ada" in "Ada Lovelace"); the first letter with the last word ("A.
+    Lovelace"); and, for a mistake inside a long word, its outer letters beside the other words or, of a lone word,
+    beside its first or last four letters: one mistake leaves one of the two alone.
     """
     names: dict[str, None] = {}
     for key in keys:
         words = key.split(" ")
-        names[f"={key.replace(' ', '')}"] = None
-        for word in words:
-            if word in _COMMON:
-                continue
-            if len(words) > 1 or len(word) > 1:
-                names[f":{word}"] = None
+        names["=" + "".join(words)] = None
+        for place, word in enumerate(words):
+            if word not in _COMMON:
+                names[":" + word] = None
             if len(word) >= LONG:
-                names[f"<{word[:4]}"] = None
-                names[f">{word[-4:]}"] = None
+                names.update(dict.fromkeys(_frames(words, place, word)))
+        if len(words) > 1:
+            names[f"|{words[0][0]} {words[-1]}"] = None
     return tuple(names)
+
+
+def _frames(words: Sequence[str], place: int, word: str) -> tuple[str, ...]:
+    if len(words) == 1:
+        return f"<{word[:4]}*{word[-1]}", f">{word[0]}*{word[-4:]}"
+    return (" ".join((*words[:place], f"{word[0]}*{word[-1]}", *words[place + 1 :])),)
 
 
 @lru_cache(maxsize=1 << 16)

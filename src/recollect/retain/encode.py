@@ -17,6 +17,7 @@ from recollect.domain.messages import Message, StoredMessage
 from recollect.errors import MessageConflict
 from recollect.models.embedder import Embedder
 from recollect.retain.directory import Directory, Resolution
+from recollect.retain.embed import embed_turns
 from recollect.retain.extract import Extracted, extract
 from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
 from recollect.retain.resolve import Found, ResolveSettings, resolve
@@ -83,7 +84,11 @@ class TurnEncoder:
         speakers = frozenset(await reader.speakers()) | {part.message.speaker for turn in turns for part in turn.parts}
         directory = self._directory
         extracted = [extract(turn, directory, speakers - _ROLES, now) for turn in turns]
-        indexed = await self._indexed(extracted)
+        vectors = await embed_turns(turns, self._embedder)
+        indexed = [
+            IndexedItem(item=entry.item, vector=vector, terms=entry.terms, asks=entry.asks)
+            for entry, vector in zip(extracted, vectors, strict=True)
+        ]
         resolution = resolve(_found(extracted), directory, self._settings.resolve)
         author = secrets.token_hex(8)
         self._proposed = (author, resolution)
@@ -96,13 +101,6 @@ class TurnEncoder:
             mentions=resolution.mentions,
             merges=resolution.merges,
         )
-
-    async def _indexed(self, extracted: Sequence[Extracted]) -> list[IndexedItem]:
-        vectors = await self._embedder.embed([entry.item.text for entry in extracted])
-        return [
-            IndexedItem(item=entry.item, vector=vector, terms=entry.terms, asks=entry.asks)
-            for entry, vector in zip(extracted, vectors, strict=True)
-        ]
 
     async def _links(
         self, indexed: Sequence[IndexedItem], resolution: Resolution, known: Known, reader: StoreReader

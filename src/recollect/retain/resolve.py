@@ -69,7 +69,7 @@ class ResolveSettings:
     threshold: float = 0.6
     margin: float = 0.05
     whole: float = 0.88
-    word: float = 0.83
+    word: float = 0.85
     fuller: float = 0.8
 
 
@@ -180,8 +180,9 @@ class _Draft:
     def candidates(self, key: str) -> list[str]:
         return choose(key, self._block, self.entity)
 
-    def _block(self, name: str) -> Iterable[str]:
-        return dict.fromkeys((*self._base.block(name), *self._blocks.members(name)))
+    def _block(self, name: str) -> Sequence[str]:
+        base, added = self._base.block(name), self._blocks.members(name)
+        return list(dict.fromkeys((*base, *added))) if base and added else base or added
 
     def company(self, found: Found, key: str) -> dict[str, str | None]:
         """The other names of the item, normalised, with the entities they are known to mean."""
@@ -354,7 +355,10 @@ def _mistyped(new: tuple[str, ...], old: tuple[str, ...], settings: ResolveSetti
     if len(differing) != 1:
         return None
     one, other = differing[0]
-    if min(len(one), len(other)) < LONG or one[0] != other[0] or one[-1] != other[-1]:
+    if not (one.isalpha() and other.isalpha()) or min(len(one), len(other)) < LONG:
+        return None
+    # "Americans" and "Americas" differ at their ends too.
+    if one[0] != other[0] or one[-1] != other[-1] or one.rstrip("s")[-1:] != other.rstrip("s")[-1:]:
         return None
     if OSA.normalized_similarity(one, other) < settings.word:
         return None
@@ -389,7 +393,12 @@ def _words(key: str) -> tuple[str, ...]:
 
 def _numbers(words: Iterable[str]) -> tuple[str, ...]:
     """The numbers in a name, roman ones too: they tell Room 101 from Room 102."""
-    return tuple(number for word in words for number in (_DIGITS.findall(word) or ((word,) if word in _ROMAN else ())))
+    return tuple(
+        number
+        for word in words
+        if word in _ROMAN or not word.isalpha()
+        for number in ((word,) if word in _ROMAN else _DIGITS.findall(word))
+    )
 
 
 _ONE_OR_OTHER: Final = frozenset((EntityKind.PERSON, EntityKind.LOCATION))

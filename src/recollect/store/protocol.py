@@ -175,14 +175,10 @@ class Store(StoreReader, Protocol):
         """Take a merge back: ``moved`` mentions go over to ``entity``, and ``merge`` is kept as undone."""
         ...
 
-    async def texts(self) -> list[tuple[int, str]]:
-        """References and texts of all items, for embedding them anew."""
-        ...
-
     async def replace_vectors(
-        self, embedder: str, dimension: int, vectors: Sequence[tuple[int, NDArray[np.float32]]]
+        self, embedder: str, dimension: int, vectors: Sequence[tuple[str, NDArray[np.float32]]]
     ) -> None:
-        """Put other vectors in place of all items', in one transaction, and record whose they are."""
+        """Put other vectors in place of items', by id, in one transaction, and record whose they are."""
         ...
 
     def dump(self) -> AsyncIterator[Changeset]:

@@ -244,7 +244,7 @@ def _kind(text: str, at: int, words: Sequence[str], people: _People) -> EntityKi
 
 
 def _kind_of_phrase(head: str, tail: str, words: Sequence[str]) -> EntityKind | None:
-    if head in _TITLES or _DOTTED.match(words[0]):
+    if (head in _TITLES and "of" not in words) or _DOTTED.match(words[0]):
         return EntityKind.PERSON
     if tail in _ORGANIZATIONS or head in ("university", "bank", "school", "college", "ministry", "department"):
         return EntityKind.ORGANIZATION

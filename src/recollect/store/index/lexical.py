@@ -23,7 +23,7 @@ class Lengths:
     def __init__(self, table: RowTable) -> None:
         alive = table.alive.view
         own = np.where(alive, table.length.view, 0).astype(np.float32)
-        self.exchange = own + _gather(own, table.previous.view)
+        self.exchange = own + np.where(table.answered.view, 0, _gather(own, table.previous.view))
         self.passage = own.copy()
         for pointer in (table.previous.view, table.following.view):
             at = pointer
@@ -46,8 +46,8 @@ class LexicalScan:
             rows, counts = postings.of(term)
             live = table.alive.view[rows]
             rows, counts = rows[live], counts[live]
-            exchange.add(*_spread(table, rows, counts, back=0, ahead=1), count)
-            passage.add(*_spread(table, rows, counts, back=PASSAGE_REACH, ahead=PASSAGE_REACH), count)
+            exchange.add(*_exchanged(table, rows, counts), count)
+            passage.add(*_spread(table, rows, counts), count)
             session.add(table.session.view[rows], counts, sessions)
         self.exchange = exchange.share()
         self.passage = passage.share()
@@ -76,12 +76,19 @@ class _Field:
         return self._scores / np.float32(self._most) if self._most else self._scores
 
 
-def _spread(table: RowTable, rows: Rows, counts: Counts, *, back: int, ahead: int) -> tuple[Rows, Counts]:
-    """Occurrences as they count for the row itself and for neighbours up to ``back`` before and ``ahead`` after it."""
+def _exchanged(table: RowTable, rows: Rows, counts: Counts) -> tuple[Rows, Counts]:
+    """Occurrences as they count for the row itself and for the reply to it; a row that holds its answer has none."""
+    after = table.following.view[rows]
+    replies = (after >= 0) & ~table.answered.view[after]
+    return np.concatenate([rows, after[replies]]), np.concatenate([counts, counts[replies]])
+
+
+def _spread(table: RowTable, rows: Rows, counts: Counts) -> tuple[Rows, Counts]:
+    """Occurrences as they count for the row itself and for its neighbours in the passage."""
     all_rows, all_counts = [rows], [counts]
-    for pointer, reach in ((table.previous.view, back), (table.following.view, ahead)):
+    for pointer in (table.previous.view, table.following.view):
         at, having = rows, counts
-        for _ in range(reach):
+        for _ in range(PASSAGE_REACH):
             at = pointer[at]
             there = at >= 0
             at, having = at[there], having[there]

@@ -94,7 +94,8 @@ UPDATE OR REPLACE mention SET entity = ? WHERE entity = ? AND item = ? AND surfa
 INSERT INTO job (id, kind, payload) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING;
 
 -- name: rows_since
-SELECT i.seq, i.kind, i.session, i.speaker, i.ord, i.mentioned, i.recorded, x.asks, x.vector, x.terms
+SELECT i.seq, i.kind, i.session, i.speaker, i.ord, i.mentioned, i.recorded, x.asks,
+       EXISTS (SELECT 1 FROM source s WHERE s.item = i.seq AND s.n = 1), x.vector, x.terms
 FROM item i JOIN indexing x ON x.item = i.seq
 WHERE i.version > :version AND i.version <= :upto ORDER BY i.seq;
 
@@ -181,11 +182,8 @@ SELECT (SELECT count(*) FROM message), (SELECT count(*) FROM session), (SELECT c
        (SELECT count(*) FROM entity), (SELECT count(*) FROM link), (SELECT min(at) FROM message),
        (SELECT max(at) FROM message);
 
--- name: item_texts
-SELECT seq, text FROM item ORDER BY seq;
-
 -- name: set_vector
-UPDATE indexing SET vector = ? WHERE item = ?;
+UPDATE indexing SET vector = ? WHERE item = (SELECT seq FROM item WHERE id = ?);
 
 -- name: claim_job
 UPDATE job SET state = 'claimed', attempts = attempts + 1, worker = :worker, lease_until = :until

@@ -182,7 +182,9 @@ def merge_row(merge: Merge) -> Row:
 
 def batch_from(rows: Sequence[Row], spans: Sequence[Row], dimension: int) -> RowBatch:
     """Items as the index takes them; ``spans`` are (item, start, end), open ends ``None``."""
-    seqs, kinds, sessions, speakers, orders, mentioned, recorded, asks, vectors, terms = zip(*rows, strict=True)
+    seqs, kinds, sessions, speakers, orders, mentioned, recorded, asks, answered, vectors, terms = zip(
+        *rows, strict=True
+    )
     numbers = np.array(seqs, dtype=np.int64)
     return RowBatch(
         seqs=numbers,
@@ -193,6 +195,7 @@ def batch_from(rows: Sequence[Row], spans: Sequence[Row], dimension: int) -> Row
         mentioned=np.array(mentioned, dtype=np.int64),
         recorded=np.array(recorded, dtype=np.int64),
         asks=np.array(asks, dtype=np.bool_),
+        answered=np.array(answered, dtype=np.bool_),
         vectors=np.frombuffer(b"".join(vectors), dtype="<f2").reshape(len(rows), dimension).astype(np.float32),
         terms=np.frombuffer(b"".join(terms), dtype="<u4").astype(np.uint32),
         lengths=np.array([len(blob) // 4 for blob in terms], dtype=np.int32),

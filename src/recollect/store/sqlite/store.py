@@ -151,11 +151,8 @@ class SqliteStore:
     def dump(self) -> AsyncIterator[Changeset]:
         return _in_thread(dump(self._database))
 
-    async def texts(self) -> list[tuple[int, str]]:
-        return [(seq, text) for seq, text in await self._read("item_texts", ())]
-
     async def replace_vectors(
-        self, embedder: str, dimension: int, vectors: Sequence[tuple[int, NDArray[np.float32]]]
+        self, embedder: str, dimension: int, vectors: Sequence[tuple[str, NDArray[np.float32]]]
     ) -> None:
         await self._write(lambda: self._replace_vectors(embedder, dimension, vectors))
 
@@ -271,10 +268,10 @@ class SqliteStore:
         return _receipt(removed, leftovers, time.perf_counter() - began), [message_from(row) for row in rows]
 
     def _replace_vectors(
-        self, embedder: str, dimension: int, vectors: Sequence[tuple[int, NDArray[np.float32]]]
+        self, embedder: str, dimension: int, vectors: Sequence[tuple[str, NDArray[np.float32]]]
     ) -> None:
         with self._database.writing() as connection:
-            blobs = [(vector_blob(vector), seq) for seq, vector in vectors]
+            blobs = [(vector_blob(vector), id_) for id_, vector in vectors]
             connection.executemany(query("set_vector"), blobs)
             record_embedder(connection, embedder, dimension)
             connection.execute(query("bump_epoch"))

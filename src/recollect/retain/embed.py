@@ -1,0 +1,54 @@
+"""What of an item is embedded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.domain.items import Item, ItemKind
+from recollect.models.embedder import Embedder
+from recollect.retain.turns import Turn, turn_from
+from recollect.store.protocol import StoreReader
+
+Floats = NDArray[np.float32]
+
+ANSWER_WEIGHT = 0.5
+
+
+async def embed_turns(turns: Sequence[Turn], embedder: Embedder) -> Floats:
+    """Vectors of turns: float32 of shape ``(len(turns), dimension)``.
+
+    An answer is often ten times as long as what it answers, and what a person said is what will be asked for: so the
+    opening words and the answers are embedded apart, and the answers count half.
+
+    Raises:
+        ModelUnavailable: the embedder could not be reached.
+    """
+    answered = [at for at, turn in enumerate(turns) if len(turn.parts) > 1]
+    leads = [turn.parts[0].text for turn in turns]
+    answers = ["\n".join(part.text for part in turns[at].parts[1:]) for at in answered]
+    vectors = await embedder.embed([*leads, *answers])
+    mixed = vectors[: len(turns)].copy()
+    mixed[answered] += ANSWER_WEIGHT * vectors[len(turns) :]
+    lengths = np.linalg.norm(mixed, axis=1, keepdims=True)
+    return mixed / np.where(lengths > 0, lengths, 1)
+
+
+async def embed_items(items: Sequence[Item], reader: StoreReader, embedder: Embedder) -> Floats:
+    """Vectors of stored items, as they were made when they were new: float32 ``(len(items), dimension)``.
+
+    Raises:
+        ModelUnavailable: the embedder could not be reached.
+    """
+    turns = [at for at, item in enumerate(items) if item.kind is ItemKind.TURN]
+    rest = [at for at, item in enumerate(items) if item.kind is not ItemKind.TURN]
+    sources = {m.id: m for m in await reader.messages({s for at in turns for s in items[at].sources})}
+    vectors = np.zeros((len(items), embedder.dimension), dtype=np.float32)
+    if turns:
+        rebuilt = [turn_from(items[at], [sources[s] for s in items[at].sources]) for at in turns]
+        vectors[turns] = await embed_turns(rebuilt, embedder)
+    if rest:
+        vectors[rest] = await embedder.embed([items[at].text for at in rest])
+    return vectors
