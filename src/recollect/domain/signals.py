@@ -54,7 +54,7 @@ class Weights:
     dated: float = 2.0
     asks: float = -0.8
     temporal: float = 2.0
-    graph: float = 0.0
+    graph: float = 1.0
 
 
 SIGNAL_NAMES = tuple(field.name for field in fields(Weights))

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Protocol, Self
 
+from recollect.domain.banks import BankInfo
 from recollect.memory.bank import Bank, Clock
 from recollect.models.embedder import Embedder
 from recollect.models.reranker import Reranker
@@ -92,6 +93,15 @@ class BaseMemory:
     async def banks(self) -> tuple[str, ...]:
         """The names of all banks, sorted."""
         return self._stores.names()
+
+    async def info(self, name: str) -> BankInfo:
+        """A bank in numbers, whatever embedder its vectors come from.
+
+        Raises:
+            BankNotFound: there is none of that name.
+            StoreUnavailable, NotABank, NewerSchema: the file cannot be used; says why.
+        """
+        return await self._open(name, create=False).info()
 
     async def drop(self, name: str) -> None:
         """Erase a bank with all its files.

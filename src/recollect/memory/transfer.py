@@ -106,7 +106,7 @@ def _header(first: tuple[int, str]) -> Header:
     number, line = first
     data = _object(number, line)
     if data.pop("type", None) != "bank":
-        raise InvalidInput("this is no export of a bank (its first line has no type \"bank\"); to read messages, retain")
+        raise InvalidInput('this is no export of a bank (its first line has no type "bank"); to read messages, retain')
     try:
         header = from_json(Header, data)
     except (ValueError, TypeError, KeyError) as exc:

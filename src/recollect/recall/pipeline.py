@@ -21,7 +21,6 @@ from recollect.recall.rerank import reranked
 from recollect.recall.settings import Arm, Fusion, RecallSettings, weights_of
 from recollect.recall.trim import fitting
 from recollect.store.protocol import Refs, Search, StoreReader
-from recollect.text.tokens import count_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,14 +65,11 @@ class TemprRetriever:
         loaded = await _load(search, refs, scores, max(query.limit, settings.rerank_top if self._reranker else 0))
         ordered, notes = await self._rerank(query.text, loaded)
         kept = ordered[: query.limit]
-        tokens = count_all([candidate.item.text for candidate in kept])
+        tokens = [candidate.item.tokens for candidate in kept]
         room = fitting(tokens, query.max_tokens)
-        reasons = _reasons(found)
+        reasons = _reasons(found, {candidate.ref for candidate in kept[:room]})
         return Recall(
-            evidence=tuple(
-                _evidence(candidate, reasons.get(candidate.ref, ()), cost)
-                for candidate, cost in zip(kept[:room], tokens, strict=False)
-            ),
+            evidence=tuple(_evidence(candidate, reasons.get(candidate.ref, ())) for candidate in kept[:room]),
             receipt=RecallReceipt(
                 arms=tuple(arm.report for arm in found.values()),
                 fusion=settings.fusion.value,
@@ -140,17 +136,18 @@ def _activations(found: Mapping[Arm, Found], refs: Refs) -> np.ndarray[tuple[int
     return np.array([activation.get(ref, 0.0) for ref in refs.tolist()], dtype=np.float32)
 
 
-def _reasons(found: Mapping[Arm, Found]) -> dict[int, tuple[Why, ...]]:
-    """For each candidate the arms that brought it."""
+def _reasons(found: Mapping[Arm, Found], refs: set[int]) -> dict[int, tuple[Why, ...]]:
+    """For each of these candidates the arms that brought it."""
     reasons: dict[int, tuple[Why, ...]] = {}
     for arm, result in found.items():
         hits = zip(result.hits.refs.tolist(), result.hits.scores.tolist(), strict=True)
         for rank, (ref, score) in enumerate(hits, start=1):
-            reasons[ref] = (*reasons.get(ref, ()), Why(arm=arm.value, rank=rank, score=score))
+            if ref in refs:
+                reasons[ref] = (*reasons.get(ref, ()), Why(arm=arm.value, rank=rank, score=score))
     return reasons
 
 
-def _evidence(candidate: Candidate, why: tuple[Why, ...], tokens: int) -> Evidence:
+def _evidence(candidate: Candidate, why: tuple[Why, ...]) -> Evidence:
     item = candidate.item
     return Evidence(
         id=item.id,
@@ -163,5 +160,5 @@ def _evidence(candidate: Candidate, why: tuple[Why, ...], tokens: int) -> Eviden
         occurred=item.occurred,
         score=candidate.score,
         why=why,
-        tokens=tokens,
+        tokens=item.tokens,
     )

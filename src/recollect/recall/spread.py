@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from recollect.recall.settings import SpreadSettings
-from recollect.store.protocol import Edges
+from recollect.store.protocol import LINK_KINDS, Edges
 
 
 def step(active: Mapping[int, float], edges: Edges, settings: SpreadSettings) -> dict[int, float]:
@@ -14,10 +16,12 @@ def step(active: Mapping[int, float], edges: Edges, settings: SpreadSettings) ->
     Activation never passes 1 (a multiplier above 1 favours a kind of link, it makes nothing more certain than its
     source), and what falls below the floor is dropped.
     """
+    multipliers = np.array([settings.multipliers[kind] for kind in LINK_KINDS], dtype=np.float32)
+    strengths = edges.weights * multipliers[edges.kinds] * settings.decay
     reached: dict[int, float] = {}
-    walked = zip(edges.origins.tolist(), edges.targets.tolist(), edges.kinds, edges.weights.tolist(), strict=True)
-    for origin, target, kind, weight in walked:
-        brought = active.get(origin, 0.0) * weight * settings.decay * settings.multipliers[kind]
+    walked = zip(edges.origins.tolist(), edges.targets.tolist(), strengths.tolist(), strict=True)
+    for origin, target, strength in walked:
+        brought = active.get(origin, 0.0) * strength
         if brought >= settings.floor and brought > reached.get(target, 0.0):
             reached[target] = min(brought, 1.0)
     return reached
@@ -25,9 +29,13 @@ def step(active: Mapping[int, float], edges: Edges, settings: SpreadSettings) ->
 
 def strongest(activation: Mapping[int, float], count: int) -> list[int]:
     """The most active items; equal ones in the order of their numbers, so that a walk can be repeated."""
-    return sorted(activation, key=lambda ref: (-activation[ref], ref))[:count]
+    return [ref for _, ref in sorted((-value, ref) for ref, value in activation.items())[:count]]
 
 
 def merged(known: Mapping[int, float], reached: Mapping[int, float]) -> dict[int, float]:
     """Each item's highest activation over the steps."""
-    return {ref: max(known.get(ref, 0.0), reached.get(ref, 0.0)) for ref in known.keys() | reached.keys()}
+    both = dict(known)
+    for ref, value in reached.items():
+        if value > both.get(ref, 0.0):
+            both[ref] = value
+    return both

@@ -23,6 +23,7 @@ from recollect.retain.link import LinkSettings, entity_links, semantic_links, te
 from recollect.retain.resolve import Found, ResolveSettings, resolve
 from recollect.retain.turns import Turn, turn_from, turns_of
 from recollect.store.protocol import Known, StoreReader
+from recollect.text.tokens import count_all
 
 _ROLES = frozenset({"user", "assistant", "system", "tool"})
 
@@ -83,11 +84,15 @@ class TurnEncoder:
         await self._refresh(known, reader)
         speakers = frozenset(await reader.speakers()) | {part.message.speaker for turn in turns for part in turn.parts}
         directory = self._directory
-        extracted = [extract(turn, directory, speakers - _ROLES, now) for turn in turns]
-        vectors = await embed_turns(turns, self._embedder)
+        people = speakers - _ROLES
+        vectors, extracted, tokens = await asyncio.gather(
+            embed_turns(turns, self._embedder),
+            asyncio.to_thread(lambda: [extract(turn, directory, people, now) for turn in turns]),
+            asyncio.to_thread(count_all, [turn.text for turn in turns]),
+        )
         indexed = [
-            IndexedItem(item=entry.item, vector=vector, terms=entry.terms, asks=entry.asks)
-            for entry, vector in zip(extracted, vectors, strict=True)
+            IndexedItem(item=replace(entry.item, tokens=cost), vector=vector, terms=entry.terms, asks=entry.asks)
+            for entry, vector, cost in zip(extracted, vectors, tokens, strict=True)
         ]
         resolution = resolve(_found(extracted), directory, self._settings.resolve)
         author = secrets.token_hex(8)
@@ -109,7 +114,8 @@ class TurnEncoder:
         vectors = np.stack([entry.vector for entry in indexed])
         entities = sorted({mention.entity for mention in resolution.mentions})
         nearest, recent = await asyncio.gather(
-            reader.nearest(vectors, settings.semantic + 1), reader.recent_mentions(entities, settings.entity)
+            reader.nearest(vectors, settings.semantic + 1, settings.semantic_threshold),
+            reader.recent_mentions(entities, settings.entity),
         )
         before = sorted(known.recent, key=lambda item: item.mentioned)
         return (

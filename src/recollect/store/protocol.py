@@ -25,6 +25,8 @@ from recollect.domain.time import Interval
 Refs = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
+LINK_KINDS = tuple(LinkKind)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
@@ -36,11 +38,14 @@ class Hits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edges:
-    """Links as they are walked, one way each: from, to (references), kind and weight, all of shape ``(n,)``."""
+    """Links as they are walked, one way each: from, to (references), kind and weight, all of shape ``(n,)``.
+
+    ``kinds`` are places in :data:`LINK_KINDS`, int8.
+    """
 
     origins: Refs
     targets: Refs
-    kinds: tuple[LinkKind, ...]
+    kinds: NDArray[np.int8]
     weights: Floats
 
 
@@ -126,8 +131,11 @@ class StoreReader(Protocol):
 
     async def search(self, probe: Probe, scope: Scope, weights: Weights) -> Search: ...
 
-    async def nearest(self, vectors: NDArray[np.float32], k: int) -> list[list[tuple[str, float]]]:
-        """For each vector of ``(q, dimension)`` the ids and cosines of the ``k`` nearest items."""
+    async def nearest(self, vectors: NDArray[np.float32], k: int, floor: float = -1.0) -> list[list[tuple[str, float]]]:
+        """For each vector of ``(q, dimension)`` the ids and cosines of the ``k`` nearest items.
+
+        Items below the ``floor`` may be left out.
+        """
         ...
 
     async def known(self, sessions: Sequence[str], messages: Sequence[str]) -> Known: ...

@@ -80,6 +80,6 @@ def _fold(word: str) -> str:
 
 @cache
 def _stemmer():  # type: ignore[no-untyped-def]
-    import snowballstemmer
+    import Stemmer  # Snowball's own, in C: a new word costs 1 microsecond, in pure Python 200
 
-    return snowballstemmer.stemmer("english")
+    return Stemmer.Stemmer("english")

@@ -62,10 +62,10 @@ class BankIndex:
         dead = len(self.table) - int(self.table.alive.view.sum())
         return dead > 1000 and dead > len(self.table) // 4
 
-    def near(self, vectors: NDArray[np.float32], k: int) -> list[tuple[Rows, NDArray[np.float32]]]:
-        """For each query vector the ``k`` nearest live rows and their cosines."""
+    def near(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[tuple[Rows, NDArray[np.float32]]]:
+        """For each query vector the ``k`` nearest live rows and their cosines; rows below the floor may be left out."""
         found = []
-        for rows, scores in self.vectors.nearest(vectors, k, None):
+        for rows, scores in self.vectors.nearest(vectors, k, floor):
             live = self.table.alive.view[rows]
             found.append((rows[live], scores[live]))
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,38 +18,54 @@ B = 0.75
 PASSAGE_REACH = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """One kind of text to score: how many there are, and how much the length of each holds back its score."""
+
+    count: int
+    penalty: Floats
+
+    @classmethod
+    def of(cls, lengths: Floats, count: int) -> Documents:
+        """From the number of terms of each text."""
+        mean = float(lengths.sum()) / count or 1.0
+        return cls(count, K1 * (1 - B + B * lengths / mean))
+
+
 class Lengths:
-    """How many terms each row's exchange and passage and each session have; derived anew after a write."""
+    """The exchanges, passages and sessions that rows stand for; derived anew after a write."""
 
     def __init__(self, table: RowTable) -> None:
         alive = table.alive.view
         own = np.where(alive, table.length.view, 0).astype(np.float32)
-        self.exchange = own + np.where(table.answered.view, 0, _gather(own, table.previous.view))
-        self.passage = own.copy()
+        exchange = own + np.where(table.answered.view, 0, _gather(own, table.previous.view))
+        passage = own.copy()
         for pointer in (table.previous.view, table.following.view):
             at = pointer
             for _ in range(PASSAGE_REACH):
-                self.passage += _gather(own, at)
+                passage += _gather(own, at)
                 at = np.where(at >= 0, pointer[at], -1)
-        self.session = np.bincount(table.session.view, weights=own, minlength=len(table.sessions)).astype(np.float32)
-        self.rows = max(int(alive.sum()), 1)
+        session = np.bincount(table.session.view, weights=own, minlength=len(table.sessions))
+        rows = max(int(alive.sum()), 1)
+        self.exchange = Documents.of(exchange, rows)
+        self.passage = Documents.of(passage, rows)
+        self.session = Documents.of(session.astype(np.float32), max(len(table.sessions), 1))
+        self.all_alive = bool(alive.all())
 
 
 class LexicalScan:
     """The three lexical signals of every row for one question: float32 of shape ``(rows,)`` each."""
 
     def __init__(self, table: RowTable, postings: Postings, lengths: Lengths, terms: NDArray[np.uint32]) -> None:
-        count, sessions = len(table), len(table.sessions)
-        exchange = _Field(lengths.exchange, lengths.rows)
-        passage = _Field(lengths.passage, lengths.rows)
-        session = _Field(lengths.session, max(sessions, 1))
+        exchange, passage, session = _Field(lengths.exchange), _Field(lengths.passage), _Field(lengths.session)
         for term in terms:
             rows, counts = postings.of(term)
-            live = table.alive.view[rows]
-            rows, counts = rows[live], counts[live]
-            exchange.add(*_exchanged(table, rows, counts), count)
-            passage.add(*_spread(table, rows, counts), count)
-            session.add(table.session.view[rows], counts, sessions)
+            if not lengths.all_alive:
+                live = table.alive.view[rows]
+                rows, counts = rows[live], counts[live]
+            exchange.add(*_exchanged(table, rows, counts))
+            passage.add(*_spread(table, rows, counts))
+            session.add(table.session.view[rows], counts)
         self.exchange = exchange.share()
         self.passage = passage.share()
         self.session = session.share()[table.session.view]
@@ -57,19 +74,17 @@ class LexicalScan:
 class _Field:
     """BM25 over one kind of text, as a share of the most that the question's terms could give."""
 
-    def __init__(self, lengths: Floats, documents: int) -> None:
-        mean = float(lengths.sum()) / documents or 1.0
-        self._penalty = K1 * (1 - B + B * lengths / mean)
+    def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self._scores = np.zeros(len(lengths), dtype=np.float32)
+        self._scores = np.zeros(len(documents.penalty), dtype=np.float32)
         self._most = 0.0
 
-    def add(self, rows: Rows, counts: Counts, size: int) -> None:
-        frequency = np.bincount(rows, weights=counts, minlength=size)
+    def add(self, rows: Rows, counts: Counts) -> None:
+        frequency = np.bincount(rows, weights=counts, minlength=len(self._scores))
         found = np.flatnonzero(frequency)
-        rarity = math.log(1 + (self._documents - len(found) + 0.5) / (len(found) + 0.5))
+        rarity = math.log(1 + (self._documents.count - len(found) + 0.5) / (len(found) + 0.5))
         tf = frequency[found]
-        self._scores[found] += rarity * tf * (K1 + 1) / (tf + self._penalty[found])
+        self._scores[found] += rarity * (K1 + 1) * tf / (tf + self._documents.penalty[found])
         self._most += rarity * (K1 + 1)
 
     def share(self) -> Floats:

@@ -56,7 +56,7 @@ class RowTable:
         self.previous: GrowArray[np.int32] = GrowArray(np.int32)
         self.following: GrowArray[np.int32] = GrowArray(np.int32)
         self.kinds, self.sessions, self.speakers = Codes(), Codes(), Codes()
-        self._row_of: dict[int, int] = {}
+        self._row_of: GrowArray[np.int32] = GrowArray(np.int32)
         self._last: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
@@ -85,17 +85,13 @@ class RowTable:
         self.previous.append(unlinked)
         self.following.append(unlinked)
         torn = self._retire(batch.seqs)
-        self._row_of.update(zip(batch.seqs.tolist(), new.tolist(), strict=True))
+        self._row_of.view[batch.seqs] = new
         return np.unique(np.concatenate([new, self._chain(new, torn)]))
 
-    def rows_of(self, seqs: Iterable[int]) -> Rows:
-        """The live rows of items, unknown ones left out."""
-        rows = self.rows_or_none(seqs)
-        return rows[rows >= 0]
-
-    def rows_or_none(self, seqs: Iterable[int]) -> Rows:
+    def rows_of(self, seqs: NDArray[np.int64]) -> Rows:
         """The live rows of items in their order, -1 for an unknown one."""
-        return np.fromiter((self._row_of.get(seq, -1) for seq in seqs), dtype=np.int32)
+        known = seqs < len(self._row_of)
+        return np.where(known, self._row_of.view[np.where(known, seqs, 0)], -1) if len(self) else np.full(len(seqs), -1)
 
     def around(self, rows: Rows, reach: int) -> NDArray[np.int32]:
         """Each row with its neighbours: shape ``(len(rows), 2 * reach + 1)``, oldest first, -1 where there is none."""
@@ -110,13 +106,14 @@ class RowTable:
 
     def _retire(self, seqs: NDArray[np.int64]) -> set[tuple[int, int]]:
         """Rows that the new ones replace are no longer alive; gives the chains they leave a hole in."""
-        torn = set()
-        for seq in seqs.tolist():
-            row = self._row_of.get(seq)
-            if row is not None:
-                self.alive.view[row] = False
-                torn.add((int(self.kind.view[row]), int(self.session.view[row])))
-        return torn
+        missing = int(seqs.max()) + 1 - len(self._row_of)
+        if missing > 0:
+            self._row_of.append(np.full(missing, -1, dtype=np.int32))
+        rows = self._row_of.view[seqs]
+        replaced = rows[rows >= 0]
+        self.alive.view[replaced] = False
+        chains = zip(self.kind.view[replaced].tolist(), self.session.view[replaced].tolist(), strict=True)
+        return set(chains)
 
     def _chain(self, new: Rows, torn: set[tuple[int, int]]) -> Rows:
         """Link new rows to their neighbours; chains that do not simply grow at their end are sorted anew."""

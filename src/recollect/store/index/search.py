@@ -45,20 +45,19 @@ class IndexSearch:
         self._speakers = index.table.speakers.find(probe.speakers)
         self._open = None if scope.everything else allowed_rows(index, scope)
         self._scan: LexicalScan | None = None
+        self._meanings: Floats | None = None
 
     def semantic(self, k: int) -> tuple[Rows, Floats]:
         """The ``k`` rows nearest in meaning, by the row and its surroundings: rows, best first, and scores."""
-        index, w = self._index, self._weights
-        scale = w.meaning + w.surroundings or 1.0
-        if index.vectors.approximate and self._open is None:
-            ((rows, _),) = index.near(self._probe.vector[None, :], _GRAPH_OVERSAMPLE * k)
-            own, near = self._cosines(rows)
-            scores = (w.meaning * own + w.surroundings * near) / scale
+        if self._index.vectors.approximate and self._open is None:
+            ((rows, _),) = self._index.near(self._probe.vector[None, :], _GRAPH_OVERSAMPLE * k, -1.0)
+            scores = self._meant(*self._cosines(rows))
             best = top(scores, k)
             return rows[best], scores[best]
-        own = index.vectors.matrix @ self._probe.vector
-        near = index.surroundings.all_cosines(index.table, own)
-        return self._best((w.meaning * own + w.surroundings * near) / scale, k)
+        if self._meanings is None:
+            own = self._index.vectors.matrix @ self._probe.vector
+            self._meanings = self._meant(own, self._index.surroundings.all_cosines(self._index.table, own))
+        return self._best(self._meanings, k)
 
     def lexical(self, k: int) -> tuple[Rows, Floats]:
         """The ``k`` rows that share most words with the question, by exchange, passage and session."""
@@ -106,11 +105,13 @@ class IndexSearch:
             return np.ones(len(rows), dtype=np.bool_)
         return proximity(self._index, self._probe.during)[rows] > 0
 
+    def _meant(self, own: Floats, near: Floats) -> Floats:
+        w = self._weights
+        return (w.meaning * own + w.surroundings * near) / np.float32(w.meaning + w.surroundings or 1.0)
+
     def _lexical(self) -> LexicalScan:
         if self._scan is None:
-            self._scan = LexicalScan(
-                self._index.table, self._index.postings, self._index.lengths, self._probe.terms
-            )
+            self._scan = LexicalScan(self._index.table, self._index.postings, self._index.lengths, self._probe.terms)
         return self._scan
 
     def _cosines(self, rows: Rows) -> tuple[Floats, Floats]:
@@ -143,7 +144,8 @@ def allowed_rows(index: BankIndex, scope: RowScope) -> NDArray[np.bool_]:
     if scope.during is not None:
         mask &= proximity(index, scope.during) > 0
     if scope.hidden:
-        mask[table.rows_of(scope.hidden)] = False
+        rows = table.rows_of(np.array(sorted(scope.hidden), dtype=np.int64))
+        mask[rows[rows >= 0]] = False
     return mask
 
 

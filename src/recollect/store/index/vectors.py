@@ -38,15 +38,18 @@ class VectorTable:
         if self.approximate:
             self._graph_filled()
 
-    def nearest(self, vectors: NDArray[np.float32], k: int, within: Rows | None) -> list[tuple[Rows, Scores]]:
-        """For each of ``(q, dimension)`` query vectors the ``k`` nearest rows, best first, with their cosines."""
-        if within is None and self.approximate:
+    def nearest(self, vectors: NDArray[np.float32], k: int, floor: float = -1.0) -> list[tuple[Rows, Scores]]:
+        """For each of ``(q, dimension)`` query vectors the ``k`` nearest rows, best first, with their cosines.
+
+        Rows below the ``floor`` may be left out: with one that few reach, most of the sorting is saved.
+        """
+        if self.approximate:
             return self._graph_filled().search(vectors, k)
-        matrix = self.matrix if within is None else self.matrix[within]
         found = []
-        for scores in vectors @ matrix.T:
-            best = top(scores, k)
-            found.append((best.astype(np.int32) if within is None else within[best], scores[best]))
+        for scores in vectors @ self.matrix.T:
+            rows = np.flatnonzero(scores >= floor)
+            best = rows[top(scores[rows], k)]
+            found.append((best.astype(np.int32), scores[best]))
         return found
 
     def save(self, path: Path) -> None:

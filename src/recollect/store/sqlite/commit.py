@@ -12,7 +12,7 @@ from recollect.domain.changes import Changeset
 from recollect.domain.items import IndexedItem
 from recollect.domain.messages import StoredMessage
 from recollect.domain.time import to_micros
-from recollect.errors import MessageConflict, StaleWrite
+from recollect.errors import InvalidInput, MessageConflict, StaleWrite
 from recollect.store.sqlite.database import read_state
 from recollect.store.sqlite.rows import entity_row, item_row, merge_row, message_row, occurrence_row, offset_of
 from recollect.store.sqlite.sql import query
@@ -24,18 +24,26 @@ def write_changes(connection: sqlite3.Connection, changes: Changeset) -> None:
     Raises:
         StaleWrite: the bank has changed since the changeset was derived.
         MessageConflict: a message id is taken.
+        InvalidInput: something names a message, an item, an entity or a session that is not there.
     """
     version, _ = read_state(connection)
     if changes.seen is not None and version != changes.seen:
         raise StaleWrite(f"the bank moved from version {changes.seen} to {version}")
     (version,) = connection.execute(query("bump_version"), (changes.author,)).fetchone()
+    try:
+        _write(connection, changes, version)
+    except sqlite3.IntegrityError as exc:
+        raise InvalidInput(f"the changes name a session or an entity that the bank does not hold ({exc})") from exc
+
+
+def _write(connection: sqlite3.Connection, changes: Changeset, version: int) -> None:
     sessions = [(s.id, to_micros(s.started), offset_of(s.started)) for s in changes.sessions]
     connection.executemany(query("add_session"), sessions)
     _add_messages(connection, changes.messages)
     _put_items(connection, changes.items, version)
     ids = {end for link in changes.links for end in (link.source, link.target)}
     ids.update(mention.item for mention in changes.mentions)
-    seqs = numbers_of(connection, "seq_of_items", ids)
+    seqs = _required(connection, "seq_of_items", ids)
     links = [(seqs[k.source], seqs[k.target], k.kind.value, k.label, k.weight) for k in changes.links]
     connection.executemany(query("add_link"), links)
     connection.executemany(query("put_entity"), [entity_row(entity) for entity in changes.entities])
@@ -50,10 +58,21 @@ def numbers_of(connection: sqlite3.Connection, name: str, ids: Iterable[str]) ->
     return dict(connection.execute(query(name), (json.dumps(list(ids)),)).fetchall())
 
 
+def _required(connection: sqlite3.Connection, name: str, ids: Iterable[str]) -> dict[str, int]:
+    """The store's numbers of messages or items that have to be there."""
+    wanted = set(ids)
+    numbers = numbers_of(connection, name, wanted)
+    if missing := wanted.difference(numbers):
+        raise InvalidInput(f"the changes name {min(missing)!r}, which the bank does not hold")
+    return numbers
+
+
 def _add_messages(connection: sqlite3.Connection, messages: Sequence[StoredMessage]) -> None:
     try:
         connection.executemany(query("add_message"), [message_row(message) for message in messages])
     except sqlite3.IntegrityError as exc:
+        if exc.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
+            raise
         raise MessageConflict(f"a message id is already taken in this bank ({exc})") from exc
 
 
@@ -72,12 +91,12 @@ def _put_items(connection: sqlite3.Connection, items: Sequence[IndexedItem], ver
         query("add_occurrence"),
         [occurrence_row(seq, n, o) for seq, entry in numbered for n, o in enumerate(entry.item.occurrences)],
     )
-    messages = numbers_of(connection, "seq_of_messages", {s for entry in items for s in entry.item.sources})
+    messages = _required(connection, "seq_of_messages", {s for entry in items for s in entry.item.sources})
     connection.executemany(
         query("add_source"),
         [(seq, n, messages[source]) for seq, entry in numbered for n, source in enumerate(entry.item.sources)],
     )
-    origins = numbers_of(connection, "seq_of_items", {o for entry in items for o in entry.item.derived_from})
+    origins = _required(connection, "seq_of_items", {o for entry in items for o in entry.item.derived_from})
     connection.executemany(
         query("add_derivation"),
         [(seq, n, origins[origin]) for seq, entry in numbered for n, origin in enumerate(entry.item.derived_from)],

@@ -7,6 +7,7 @@ import unicodedata
 from pathlib import Path
 
 from recollect.errors import BadBankName, BankNotFound, EmbedderMismatch, NotABank, StoreUnavailable
+from recollect.store.protocol import Store
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.sql import query
 from recollect.store.sqlite.store import GRAPH_FROM_ROWS, SqliteStore, record_embedder
@@ -63,7 +64,7 @@ class SqliteFolder:
             self._open[name] = store
         return store
 
-    def check_embedder(self, store: SqliteStore, embedder: str, dimension: int) -> None:
+    def check_embedder(self, store: Store, embedder: str, dimension: int) -> None:
         """Refuse a bank whose vectors come from another embedder.
 
         Raises:

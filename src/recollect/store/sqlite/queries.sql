@@ -31,12 +31,13 @@ SELECT id, seq FROM item WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: put_item
 INSERT INTO item (id, version, kind, text, session, speaker, ord, mentioned, mentioned_offset, recorded, network,
-                  confidence, superseded)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                  confidence, tokens, superseded)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
     version = excluded.version, text = excluded.text, speaker = excluded.speaker, ord = excluded.ord,
     mentioned = excluded.mentioned, mentioned_offset = excluded.mentioned_offset, recorded = excluded.recorded,
-    network = excluded.network, confidence = excluded.confidence, superseded = excluded.superseded
+    network = excluded.network, confidence = excluded.confidence, tokens = excluded.tokens,
+    superseded = excluded.superseded
 RETURNING seq;
 
 -- name: clear_occurrences
@@ -109,7 +110,7 @@ WHERE i.version > :version AND i.version <= :upto ORDER BY o.item, o.n;
 
 -- name: items
 SELECT i.seq, i.id, i.kind, i.text, i.session, i.speaker, i.ord, i.mentioned, i.mentioned_offset, i.recorded, i.network,
-       i.confidence, i.superseded,
+       i.confidence, i.tokens, i.superseded,
        (SELECT json_group_array(id) FROM
         (SELECT m.id FROM source s JOIN message m ON m.seq = s.message WHERE s.item = i.seq ORDER BY s.n)),
        (SELECT json_group_array(id) FROM

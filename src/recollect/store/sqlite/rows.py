@@ -75,8 +75,9 @@ def session_from(row: Row) -> Session:
 
 
 def item_from(row: Row) -> Item:
-    (_, id_, kind, text, session, speaker, order, mentioned, offset, recorded, network, confidence, superseded) = row[:13]
-    sources, derived, occurrences = (json.loads(cell) for cell in row[13:])
+    _, id_, kind, text, session, speaker, order, mentioned, offset, recorded, network, *rest = row[:14]
+    confidence, tokens, superseded = rest
+    sources, derived, occurrences = (json.loads(cell) for cell in row[14:])
     return Item(
         id=id_,
         kind=ItemKind(kind),
@@ -91,6 +92,7 @@ def item_from(row: Row) -> Item:
         derived_from=tuple(derived),
         network=None if network is None else Network(network),
         confidence=confidence,
+        tokens=tokens,
         superseded=None if superseded is None else from_micros(superseded),
     )
 
@@ -109,6 +111,7 @@ def item_row(item: Item, version: int) -> Row:
         to_micros(item.recorded),
         None if item.network is None else item.network.value,
         item.confidence,
+        item.tokens,
         None if item.superseded is None else to_micros(item.superseded),
     )
 

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from recollect.domain.items import Item
-from recollect.domain.links import LinkKind
 from recollect.domain.queries import Probe, Scope
 from recollect.domain.signals import Signals, Weights
 from recollect.domain.time import to_micros
 from recollect.store.index.rows import Rows
 from recollect.store.index.search import IndexSearch, RowScope
-from recollect.store.protocol import Edges, Hits, Refs
+from recollect.store.protocol import LINK_KINDS, Edges, Hits, Refs
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.live import LiveIndex
 from recollect.store.sqlite.rows import item_from
 from recollect.store.sqlite.sql import query
 
 Floats = NDArray[np.float32]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+INLINE_ROWS = 20_000
+_KIND_CODES = {kind.value: code for code, kind in enumerate(LINK_KINDS)}
 
 
 class SqliteSearch:
-    """Implements :class:`recollect.store.protocol.Search`. Work is done in threads, one at a time over the index."""
+    """Implements :class:`recollect.store.protocol.Search`.
+
+    Over a small bank a scan takes less than handing it to a thread would: it is done at once. Over a larger one it
+    goes to a thread, so that the event loop stays free.
+    """
 
     def __init__(self, database: Database, live: LiveIndex, probe: Probe, scope: Scope, weights: Weights) -> None:
         self._database, self._live, self._probe = database, live, probe
@@ -35,26 +44,31 @@ class SqliteSearch:
             self._search = IndexSearch(index, probe, _row_scope(database, scope), weights)
 
     async def semantic(self, k: int) -> Hits:
-        return await asyncio.to_thread(self._ranked, "semantic", k)
+        return await self._done(self._ranked, "semantic", k)
 
     async def lexical(self, k: int) -> Hits:
-        return await asyncio.to_thread(self._ranked, "lexical", k)
+        return await self._done(self._ranked, "lexical", k)
 
     async def temporal(self, k: int) -> Hits:
-        return await asyncio.to_thread(self._ranked, "temporal", k)
+        return await self._done(self._ranked, "temporal", k)
 
     async def within_time(self, refs: Refs) -> NDArray[np.bool_]:
         with self._live.held(self._index):
             return self._search.within_time(self._rows(refs))
 
     async def signals(self, refs: Refs, graph: Floats) -> Signals:
-        return await asyncio.to_thread(self._signals, refs, graph)
+        return await self._done(self._signals, refs, graph)
 
     async def edges(self, refs: Refs, limit: int) -> Edges:
-        return await asyncio.to_thread(self._edges, refs, limit)
+        return await self._done(self._edges, refs, limit)
 
     async def load(self, refs: Refs) -> list[tuple[int, Item]]:
-        return await asyncio.to_thread(load_items, self._database, refs.tolist())
+        return await self._done(load_items, self._database, refs.tolist())
+
+    async def _done(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if len(self._index) <= INLINE_ROWS:
+            return work(*args, **kwargs)
+        return await asyncio.to_thread(work, *args, **kwargs)
 
     def _ranked(self, arm: str, k: int) -> Hits:
         with self._live.held(self._index):
@@ -64,42 +78,55 @@ class SqliteSearch:
     def _signals(self, refs: Refs, graph: Floats) -> Signals:
         phrases = self._phrase_hits()
         with self._live.held(self._index):
-            return self._search.signals(self._rows(refs), phrases=self._index.table.rows_of(phrases), graph=graph)
+            return self._search.signals(self._rows(refs), phrases=self._rows(phrases), graph=graph)
 
-    def _phrase_hits(self) -> list[int]:
+    def _phrase_hits(self) -> Refs:
         if not self._probe.phrases:
-            return []
+            return np.empty(0, dtype=np.int64)
         match = " OR ".join('"' + phrase.replace('"', '""').replace("\0", " ") + '"' for phrase in self._probe.phrases)
         with self._database.reading() as connection:
-            return [seq for (seq,) in connection.execute(query("phrase"), (match,))]
+            hits = [seq for (seq,) in connection.execute(query("phrase"), (match,))]
+        return np.array(hits, dtype=np.int64)
 
     def _edges(self, refs: Refs, limit: int) -> Edges:
         with self._database.reading() as connection:
             found = connection.execute(query("edges"), {"refs": json.dumps(refs.tolist())}).fetchall()
-        found.sort(key=lambda edge: (edge[0], -edge[3]))
-        kept, seen = [], {}
-        for edge in found:
-            seen[edge[0]] = seen.get(edge[0], 0) + 1
-            if seen[edge[0]] <= limit:
-                kept.append(edge)
-        return self._in_scope(kept)
+        if not found:
+            return _edges_of(*np.empty((4, 0)))
+        origins, targets, kinds, weights = zip(*found, strict=True)
+        edges = _edges_of(origins, targets, [_KIND_CODES[kind] for kind in kinds], weights)
+        return _picked(edges, np.flatnonzero(self._in_scope(edges.targets) & _heaviest(edges, limit)))
 
-    def _in_scope(self, edges: Sequence[tuple[int, int, str, float]]) -> Edges:
-        targets = np.array([edge[1] for edge in edges], dtype=np.int64)
+    def _in_scope(self, refs: Refs) -> NDArray[np.bool_]:
         with self._live.held(self._index):
-            table = self._index.table
-            rows = self._rows(targets)
-            allowed = (rows >= 0) & self._search.allowed(np.maximum(rows, 0)) if len(table) else rows >= 0
-        kept = [edge for edge, fine in zip(edges, allowed.tolist(), strict=True) if fine]
-        return Edges(
-            origins=np.array([edge[0] for edge in kept], dtype=np.int64),
-            targets=np.array([edge[1] for edge in kept], dtype=np.int64),
-            kinds=tuple(LinkKind(edge[2]) for edge in kept),
-            weights=np.array([edge[3] for edge in kept], dtype=np.float32),
-        )
+            rows = self._rows(refs)
+            return (rows >= 0) & self._search.allowed(np.maximum(rows, 0))
 
     def _rows(self, refs: Refs) -> Rows:
-        return self._index.table.rows_or_none(refs.tolist())
+        return self._index.table.rows_of(refs)
+
+
+def _edges_of(origins: ArrayLike, targets: ArrayLike, kinds: ArrayLike, weights: ArrayLike) -> Edges:
+    return Edges(
+        origins=np.asarray(origins, dtype=np.int64),
+        targets=np.asarray(targets, dtype=np.int64),
+        kinds=np.asarray(kinds, dtype=np.int8),
+        weights=np.asarray(weights, dtype=np.float32),
+    )
+
+
+def _picked(edges: Edges, at: NDArray[np.intp]) -> Edges:
+    return _edges_of(edges.origins[at], edges.targets[at], edges.kinds[at], edges.weights[at])
+
+
+def _heaviest(edges: Edges, limit: int) -> NDArray[np.bool_]:
+    """Which edges are among the ``limit`` heaviest of their origin."""
+    order = np.lexsort((edges.targets, -edges.weights, edges.origins))
+    _, starts = np.unique(edges.origins[order], return_index=True)
+    firsts = np.repeat(starts, np.diff(np.append(starts, len(order))))
+    heaviest = np.zeros(len(order), dtype=np.bool_)
+    heaviest[order] = np.arange(len(order)) - firsts < limit
+    return heaviest
 
 
 def load_items(database: Database, seqs: Sequence[int]) -> list[tuple[int, Item]]:

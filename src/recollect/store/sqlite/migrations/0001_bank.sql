@@ -48,6 +48,7 @@ CREATE TABLE item (
     recorded         INTEGER NOT NULL,
     network          TEXT,
     confidence       REAL,
+    tokens           INTEGER NOT NULL,
     superseded       INTEGER
 ) STRICT;
 CREATE INDEX item_version ON item (version);

@@ -1,0 +1,6 @@
+"""``python -m recollect``."""
+
+from recollect.cli import app
+
+if __name__ == "__main__":
+    app(prog_name="recollect")

@@ -1,0 +1,66 @@
+"""The command line. Each command imports what it needs when it runs, so that ``--help`` is instant."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from recollect.cli.banks import banks
+from recollect.cli.demo import demo
+from recollect.cli.evaluate import retrieval
+from recollect.cli.export import export
+from recollect.cli.forget import forget
+from recollect.cli.import_ import import_
+from recollect.cli.merges import merges
+from recollect.cli.rebuild import rebuild
+from recollect.cli.recall import recall
+from recollect.cli.retain import retain
+from recollect.cli.running import Commands
+
+app = typer.Typer(
+    cls=Commands,
+    help="Long-term memory for language-model agents: keeps every word, finds the right ones, needs no model.",
+    epilog="Exit status: 0 done; 1 an error, told in one line; 2 wrong usage; 3 nothing found; 130 interrupted.",
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=True,
+)
+evaluation = typer.Typer(help="Measure.", rich_markup_mode=None, no_args_is_help=True)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from recollect import __version__
+
+        typer.echo(f"recollect {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.command()(demo)
+app.command()(retain)
+app.command()(recall)
+app.command()(forget)
+app.command()(banks)
+app.command()(export)
+app.command("import")(import_)
+app.command()(rebuild)
+app.command()(merges)
+evaluation.command()(retrieval)
+app.add_typer(evaluation, name="eval")
+
+
+# A group needs a callback to stay a group while it has one command only.
+@evaluation.callback()
+def _evaluation() -> None:
+    pass

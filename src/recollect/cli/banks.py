@@ -1,0 +1,97 @@
+"""``recollect banks``: what is in a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.cli import options
+from recollect.cli.output import say, say_json, size, table
+from recollect.cli.running import FAILED, chosen, confirm, require_store, usage, with_memory
+from recollect.errors import RecollectError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from recollect.app import Memory, Settings
+    from recollect.domain.banks import BankInfo
+
+
+def banks(
+    store: options.Store = None,
+    drop: Annotated[
+        str | None, typer.Option("--drop", metavar="NAME", help="Erase this bank with all its files.")
+    ] = None,
+    yes: options.Yes = False,
+    json: options.Json = False,
+) -> None:
+    """List the banks of a store, or erase one.
+
+    Exit status 1 where a bank cannot be read.
+    """
+    with usage():
+        settings = chosen(store=store)
+    if drop is None:
+        _list(settings, as_json=json)
+        return
+    require_store(settings, drop)
+    confirm(f"Erase bank {drop!r} of {settings.store} with all its files?", yes=yes)
+    with_memory(settings, lambda memory: memory.drop(drop))
+    say_json({"dropped": drop}) if json else say(f"erased bank {drop}")
+
+
+def _list(settings: Settings, *, as_json: bool) -> None:
+    from recollect.domain.codec import to_json
+
+    found: list[BankInfo] = []
+    broken: list[str] = []
+    if Path(settings.store).exists():
+        found, broken = with_memory(settings, _infos)
+    if as_json:
+        say_json([to_json(info) for info in found])
+    elif found:
+        say(_table(found))
+    elif not broken:
+        say(f"no banks in {settings.store}", err=True)
+    for problem in broken:
+        say(f"error: {problem}", err=True)
+    if broken:
+        raise typer.Exit(FAILED)
+
+
+async def _infos(memory: Memory) -> tuple[list[BankInfo], list[str]]:
+    """The banks that can be read, and what is wrong with the others: one damaged file must not hide the rest."""
+    found: list[BankInfo] = []
+    broken: list[str] = []
+    for name in await memory.banks():
+        try:
+            found.append(await memory.info(name))
+        except RecollectError as exc:
+            broken.append(f"bank {name}: {exc}")
+    return found, broken
+
+
+def _table(found: list[BankInfo]) -> str:
+    head = ("bank", "messages", "sessions", "items", "entities", "links", "first", "last", "embedder", "size")
+    rows = [
+        (
+            info.name,
+            f"{info.messages:,}",
+            f"{info.sessions:,}",
+            f"{info.items:,}",
+            f"{info.entities:,}",
+            f"{info.links:,}",
+            _day(info.first),
+            _day(info.last),
+            info.embedder,
+            size(info.size_bytes),
+        )
+        for info in found
+    ]
+    return table([head, *rows], right=(1, 2, 3, 4, 5, 9))
+
+
+def _day(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d}" if moment else "-"

@@ -1,0 +1,64 @@
+"""``recollect export``: a bank as JSON Lines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.cli import options
+from recollect.cli.output import count, say
+from recollect.cli.running import chosen, usage, with_bank
+
+if TYPE_CHECKING:
+    from recollect.memory.bank import Bank
+
+
+def export(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - for standard output.")],
+    store: options.Store = None,
+    bank: options.Bank = "default",
+    embedder: options.Embedder = None,
+) -> None:
+    """Write a whole bank as JSON Lines: the raw log and everything derived, vectors included.
+
+    The file is put in place when it is complete. It is UTF-8, and holds all that was said.
+    """
+    with usage():
+        settings = chosen(store=store, embedder=embedder)
+
+    async def write(opened: Bank) -> int:
+        lines = 0
+        with _output(file) as out:
+            async for line in opened.export():
+                out.write(f"{line}\n".encode())
+                lines += 1
+        return lines
+
+    lines = with_bank(settings, bank, write)
+    say(f"wrote {count(lines, 'line')} of bank {bank} to {file}", err=True)
+
+
+@contextmanager
+def _output(file: str) -> Iterator[IO[bytes]]:
+    """Bytes to write to; a file is written beside itself first, so that half an export never looks like one."""
+    if file == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(file)
+    if target.exists() and not target.is_file():  # a pipe, a terminal, /dev/null
+        with target.open("wb") as out:
+            yield out
+        return
+    part = target.with_name(f"{target.name}.part")
+    try:
+        with part.open("wb") as out:
+            yield out
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,78 @@
+"""``recollect forget``: messages and all that was made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.cli import options
+from recollect.cli.evidence import forget_block
+from recollect.cli.output import say, say_json
+from recollect.cli.running import FAILED, NOTHING_FOUND, chosen, confirm, require_store, usage, with_bank
+from recollect.cli.times import between, zone_named
+from recollect.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from recollect.domain.receipts import ForgetReceipt
+
+Names = list[str] | None
+
+
+def forget(
+    store: options.Store = None,
+    bank: options.Bank = "default",
+    message: Annotated[Names, typer.Option("--message", metavar="ID", help="This message; may be repeated.")] = None,
+    session: Annotated[
+        Names, typer.Option("--session", metavar="NAME", help="A whole session; may be repeated.")
+    ] = None,
+    speaker: Annotated[
+        Names, typer.Option("--speaker", metavar="NAME", help="All that somebody said; may be repeated.")
+    ] = None,
+    entity: Annotated[
+        Names, typer.Option("--entity", metavar="NAME", help="All that mentions it; may be repeated.")
+    ] = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    zone: options.Zone = "UTC",
+    yes: options.Yes = False,
+    embedder: options.Embedder = None,
+    json: options.Json = False,
+) -> None:
+    """Remove every message that meets ANY of these, with everything derived from it, and check that it is gone.
+
+    Exit status 1 where the check found some of it left, 3 where no message met any of these.
+    """
+    with usage():
+        settings = chosen(store=store, embedder=embedder)
+        during = between(since, until, zone_named(zone))
+        named = {"message": message, "session": session, "speaker": speaker, "entity": entity}
+        what = [f"{kind} {name!r}" for kind, names in named.items() for name in names or ()]
+        what += [f"said {since or 'from the beginning'} to {until or 'now'}"] if during else []
+        if not what:
+            raise InvalidInput("say what to forget: --message, --session, --speaker, --entity, --since or --until")
+    require_store(settings, bank)
+    confirm(f"Forget every message of bank {bank!r} that meets any of: {', '.join(what)}?", yes=yes)
+    receipt = with_bank(
+        settings,
+        bank,
+        lambda opened: opened.forget(
+            messages=message or (), session=session or (), speaker=speaker or (), entity=entity or (), during=during
+        ),
+    )
+    _print(receipt, as_json=json)
+
+
+def _print(receipt: ForgetReceipt, *, as_json: bool) -> None:
+    from recollect.domain.codec import to_json
+
+    if as_json:
+        say_json(to_json(receipt))
+    elif receipt.messages:
+        say(forget_block(receipt))
+    else:
+        say("nothing forgotten: no message meets any of these", err=True)
+    if not receipt.messages:
+        raise typer.Exit(NOTHING_FOUND)
+    if not receipt.verified:
+        raise typer.Exit(FAILED)

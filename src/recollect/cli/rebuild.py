@@ -1,0 +1,38 @@
+"""``recollect rebuild``: new vectors for a bank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.cli import options
+from recollect.cli.output import count, say, say_json
+from recollect.cli.running import chosen, require_store, usage, with_memory
+
+if TYPE_CHECKING:
+    from recollect.app import Memory
+    from recollect.domain.banks import BankInfo
+
+
+def rebuild(
+    bank: Annotated[str, typer.Argument(metavar="BANK", help="Which bank.")],
+    store: options.Store = None,
+    embedder: options.Embedder = None,
+    json: options.Json = False,
+) -> None:
+    """Embed every item of a bank anew, for example with another embedder; nothing else is touched."""
+    from recollect.domain.codec import to_json
+
+    with usage():
+        settings = chosen(store=store, embedder=embedder)
+    require_store(settings, bank)
+
+    async def work(memory: Memory) -> BankInfo:
+        return await (await memory.rebuild(bank)).info()
+
+    info = with_memory(settings, work)
+    if json:
+        say_json(to_json(info))
+    else:
+        say(f"embedded {count(info.items, 'item')} of bank {bank} with {info.embedder}")

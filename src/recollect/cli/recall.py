@@ -1,0 +1,106 @@
+"""``recollect recall``: evidence on a question."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.cli import options
+from recollect.cli.evidence import evidence_block, receipt_block
+from recollect.cli.output import say, say_json
+from recollect.cli.running import NOTHING_FOUND, chosen, usage, with_bank
+from recollect.cli.times import between, span, zone_named
+
+if TYPE_CHECKING:
+    from recollect.domain.recalls import Recall
+    from recollect.memory.bank import Bank
+
+Names = list[str] | None
+
+
+def recall(
+    question: Annotated[str, typer.Argument(help="A question, or any words.")],
+    store: options.Store = None,
+    bank: options.Bank = "default",
+    limit: Annotated[int, typer.Option("--limit", help="At most so many pieces of evidence.")] = 10,
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", help="At most so many tokens of evidence together.")
+    ] = 4096,
+    effort: options.Effort = "mid",
+    kind: Annotated[Names, typer.Option("--kind", help="Only items of this kind; may be repeated.")] = None,
+    session: Annotated[Names, typer.Option("--session", help="Only this session; may be repeated.")] = None,
+    speaker: Annotated[Names, typer.Option("--speaker", help="Only what they said; may be repeated.")] = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", metavar="TIME", help="Answer with what was recorded by then.")
+    ] = None,
+    exclude: Annotated[
+        Names, typer.Option("--exclude", metavar="ID", help="Leave out this message or item; may be repeated.")
+    ] = None,
+    now: Annotated[
+        str | None, typer.Option("--now", metavar="TIME", help='What "last week" is read against; else the present.')
+    ] = None,
+    zone: options.Zone = "UTC",
+    recipe: options.Recipe = "default",
+    arms: options.Arms = None,
+    embedder: options.Embedder = None,
+    reranker: options.Reranker = None,
+    receipt: Annotated[bool, typer.Option("--receipt", help="Print what each arm did.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Find what a bank holds on a question, best first, with the reason for each piece.
+
+    Exit status 3 where there is nothing.
+    """
+    with usage():
+        settings = chosen(store=store, embedder=embedder, reranker=reranker, recipe=recipe, arms=arms)
+        times = zone_named(zone)
+        during = between(since, until, times)
+        known = None if as_of is None else span(as_of, times)[1]
+        present = _present() if now is None else span(now, times)[0]
+
+    async def ask(opened: Bank) -> Recall:
+        with usage():  # the bank refuses a limit of 0 or an unknown kind
+            return await opened.recall(
+                question,
+                limit=limit,
+                max_tokens=max_tokens,
+                effort=effort,
+                kinds=kind or (),
+                sessions=session or (),
+                speakers=speaker or (),
+                during=during,
+                as_of=known,
+                exclude=exclude or (),
+                now=present,
+            )
+
+    _print(with_bank(settings, bank, ask), receipt=receipt, as_json=json)
+
+
+def _present() -> datetime:
+    """Now, in the zone of who asks: their "yesterday" ends at their midnight."""
+    return datetime.now().astimezone()
+
+
+def _print(found: Recall, *, receipt: bool, as_json: bool) -> None:
+    from recollect.domain.codec import to_json
+
+    if as_json:
+        say_json(to_json(found))
+    else:
+        for rank, evidence in enumerate(found.evidence, start=1):
+            say(evidence_block(rank, evidence))
+        if not found.evidence:
+            say("nothing found", err=True)
+        if not found.receipt.complete:
+            say("not every arm could look; see --receipt", err=True)
+        for note in found.receipt.notes:
+            say(note, err=True)
+        if receipt:
+            say(receipt_block(found.receipt))
+    if not found.evidence:
+        raise typer.Exit(NOTHING_FOUND)

@@ -1,0 +1,180 @@
+"""``recollect retain``: a file or a stream of talk into a bank."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.cli import options
+from recollect.cli.lines import Place, opened_lines
+from recollect.cli.output import count, say, say_json
+from recollect.cli.running import chosen, usage, with_memory
+from recollect.cli.times import zone_named
+from recollect.errors import InvalidInput, RecollectError
+
+if TYPE_CHECKING:
+    from recollect.app import Memory, Settings
+    from recollect.domain.messages import Message
+    from recollect.domain.receipts import RetainReceipt
+    from recollect.transcripts import Format, Spoken
+
+CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What was retained so far."""
+
+    messages: int = 0
+    skipped: int = 0
+    items: int = 0
+
+    @property
+    def read(self) -> int:
+        return self.messages + self.skipped
+
+    def plus(self, receipt: RetainReceipt) -> Tally:
+        return Tally(
+            messages=self.messages + len(receipt.messages),
+            skipped=self.skipped + receipt.skipped,
+            items=self.items + receipt.items,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """What to read, and how."""
+
+    file: str
+    format: Format | None
+    session: str | None
+    zone: tzinfo
+
+
+class Stopped(RecollectError):
+    """Retaining could not go on; what came before is kept."""
+
+
+def retain(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A transcript; - for standard input.")],
+    store: options.Store = None,
+    bank: options.Bank = "default",
+    format_: Annotated[
+        str | None, typer.Option("--format", help="jsonl, openai or chat; told from the input where left out.")
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="NAME", help="Put everything into this session.")
+    ] = None,
+    zone: options.Zone = "UTC",
+    embedder: options.Embedder = None,
+    json: options.Json = False,
+) -> None:
+    """Keep the messages of a transcript, and make them findable.
+
+    What is there already is skipped, so that a file that has grown can be given again.
+    """
+    with usage():
+        settings = chosen(store=store, embedder=embedder)
+        source = Input(file=file, format=_format(format_), session=session, zone=zone_named(zone))
+    began = time.perf_counter()
+    tally = with_memory(settings, lambda memory: _retain(memory, bank, source))
+    _report(tally, time.perf_counter() - began, bank, settings, as_json=json)
+
+
+def chunks(spoken: Iterable[Spoken], size: int = CHUNK) -> Iterator[tuple[str, list[Message]]]:
+    """Runs of messages of one session, at most ``size`` each; what comes before a damaged line is given first."""
+    session, pending = "", list["Message"]()
+    try:
+        for one in spoken:
+            if pending and (one.session != session or len(pending) == size):
+                yield session, pending
+                pending = []
+            session = one.session
+            pending.append(one.message)
+    except RecollectError:
+        if pending:
+            yield session, pending
+        raise
+    if pending:
+        yield session, pending
+
+
+async def _retain(memory: Memory, bank: str, source: Input) -> Tally:
+    from recollect.transcripts import read
+
+    with opened_lines(source.file) as (lines, place), _progress(place) as tell:
+        opened = await memory.bank(bank)
+        now = datetime.now(UTC)
+        spoken = read(lines, format=source.format, session=source.session, zone=source.zone, now=now)
+        return await _keep(chunks(spoken), lambda name, said: opened.retain(said, session=name), tell)
+
+
+async def _keep(
+    given: Iterable[tuple[str, list[Message]]],
+    keep: Callable[[str, list[Message]], Awaitable[RetainReceipt]],
+    tell: Callable[[Tally], None],
+) -> Tally:
+    tally = Tally()
+    try:
+        for session, messages in given:
+            tally = tally.plus(await keep(session, messages))
+            tell(tally)
+    except RecollectError as exc:
+        verb = "is" if tally.read == 1 else "are"
+        raise Stopped(f"{exc}; {count(tally.read, 'message')} before it {verb} kept") from exc
+    return tally
+
+
+@contextmanager
+def _progress(place: Place | None) -> Iterator[Callable[[Tally], None]]:
+    """A bar on stderr, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda tally: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("0 messages", total=None)
+
+        def tell(tally: Tally) -> None:
+            done, total = place() if place else (0, None)
+            bar.update(task, description=count(tally.read, "message"), completed=done, total=total)
+
+        yield tell
+
+
+def _report(tally: Tally, seconds: float, bank: str, settings: Settings, *, as_json: bool) -> None:
+    rate = tally.read / seconds if seconds else 0.0
+    if as_json:
+        say_json(
+            {
+                "bank": bank,
+                "messages": tally.messages,
+                "skipped": tally.skipped,
+                "items": tally.items,
+                "seconds": seconds,
+                "per_second": rate,
+            }
+        )
+        return
+    there = f", {count(tally.skipped, 'message')} there already" if tally.skipped else ""
+    where = f"bank {bank} of {settings.store}"
+    say(f"kept {count(tally.messages, 'message')}{there} in {where}, {seconds:.2f} s ({rate:,.0f} a second)")
+
+
+def _format(name: str | None) -> Format | None:
+    from recollect.transcripts import Format
+
+    try:
+        return None if name is None else Format(name)
+    except ValueError as exc:
+        raise InvalidInput(f"{name!r} is no format; there are: {', '.join(Format)}") from exc

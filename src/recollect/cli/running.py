@@ -1,0 +1,140 @@
+"""How a command runs: settings, a memory, errors in one line, an exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+from typer.core import TyperGroup
+
+from recollect.cli.output import printable, say
+from recollect.errors import BankNotFound, InvalidInput, MalformedLine, RecollectError
+
+if TYPE_CHECKING:
+    from recollect.app import Memory, Settings
+    from recollect.memory.bank import Bank
+
+T = TypeVar("T")
+
+FAILED = 1
+NOTHING_FOUND = 3
+INTERRUPTED = 130
+
+
+class Commands(TyperGroup):
+    """The commands; what they raise on purpose becomes one line on stderr."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except RecollectError as exc:
+            raise failure(str(exc)) from exc
+        except OSError as exc:
+            if exc.errno == errno.EPIPE:  # the reader of a pipe has seen enough
+                raise
+            raise failure(str(exc)) from exc
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def failure(message: str) -> typer.Exit:
+    """Say what is wrong; gives what to raise."""
+    say(f"error: {' '.join(printable(message).split())}", err=True)
+    return typer.Exit(FAILED)
+
+
+@contextmanager
+def usage() -> Iterator[None]:
+    """Errors in here are the command line's, so that the exit status is 2."""
+    try:
+        yield
+    except MalformedLine:
+        raise
+    except InvalidInput as exc:
+        raise typer.BadParameter(str(exc)) from exc
+
+
+def chosen(
+    *,
+    store: str | None = None,
+    embedder: str | None = None,
+    reranker: str | None = None,
+    recipe: str = "default",
+    arms: str | None = None,
+) -> Settings:
+    """What the environment says, and over it what the options say; checked.
+
+    Raises:
+        InvalidInput: a name is unknown.
+    """
+    from recollect.app import embedder_named, recipe_of, reranker_named, settings_from
+    from recollect.recall.settings import parse_arms
+
+    given = {"store": store, "embedder": embedder, "reranker": reranker}
+    settings = replace(
+        settings_from(os.environ),
+        recipe=recipe,
+        arms=None if arms is None else parse_arms(arms),
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    embedder_named(settings.embedder, api_key=settings.api_key)
+    reranker_named(settings.reranker, api_key=settings.api_key)
+    recipe_of(settings)
+    return settings
+
+
+def with_memory(settings: Settings, work: Callable[[Memory], Awaitable[T]]) -> T:
+    """Open the store, do the work, close it."""
+    from recollect.app import open_memory
+
+    async def main() -> T:
+        async with await open_memory(settings) as memory:
+            return await work(memory)
+
+    return asyncio.run(main())
+
+
+def with_bank(settings: Settings, name: str, work: Callable[[Bank], Awaitable[T]]) -> T:
+    """Open a bank that is there, do the work, close it.
+
+    Raises:
+        BankNotFound: there is none; no folder is made for asking.
+    """
+
+    async def main(memory: Memory) -> T:
+        return await work(await memory.bank(name, create=False))
+
+    require_store(settings, name)
+    return with_memory(settings, main)
+
+
+def require_store(settings: Settings, bank: str) -> None:
+    """Refuse to look for a bank where there is no folder; opening the store would make it.
+
+    Raises:
+        BankNotFound: there is no folder.
+    """
+    if not Path(settings.store).exists():
+        raise BankNotFound(f"no bank {bank!r}: there is no folder {settings.store}")
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask, on a terminal; elsewhere nothing is erased without ``--yes``.
+
+    Raises:
+        typer.BadParameter: there is nobody to ask.
+        typer.Abort: the answer was no.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("there is no terminal to ask for confirmation; give --yes")
+    typer.confirm(printable(question), abort=True, err=True)

@@ -1,0 +1,219 @@
+"""The same without ``await``: :class:`Memory` and :class:`Bank` for programs that are not asynchronous.
+
+Every call runs on an event loop in a thread of the memory's own and waits for it there, so that it works in a script, in
+several threads, and inside a running loop (Jupyter) alike::
+
+    from recollect.sync import Memory
+
+    with Memory.open("memory/") as memory:
+        bank = memory.bank("ada")
+        found = bank.recall("When did Ada adopt Toby?")
+
+Nothing is written twice: a method is the asynchronous one, with its name, signature and docstring.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError, Future
+from functools import wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from recollect import app
+from recollect.errors import RecollectError
+from recollect.memory.bank import Bank as AsyncBank
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_BATCH = 200
+
+
+class Closed(RecollectError):
+    """The memory has been closed."""
+
+    def __init__(self) -> None:
+        super().__init__("the memory is closed; open it again with Memory.open()")
+
+
+class _Loop:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._closed = False
+        started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+        # A daemon, so that a program that forgets to close still ends; what was acknowledged is on the disk.
+        self._thread = threading.Thread(target=_serve, args=(started,), name="recollect", daemon=True)
+        self._thread.start()
+        self._loop, self._stop = started.result()
+
+    def call(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object, **kwargs: object) -> T:
+        """Run a coroutine function on the loop, and wait for what it gives.
+
+        Raises:
+            Closed: the loop has ended, or ended meanwhile.
+            RecollectError: the caller is the loop's own thread, which cannot wait for itself.
+        """
+        if threading.current_thread() is self._thread:
+            raise RecollectError(
+                "a synchronous memory was used from within itself, for example by import_(other.export()); "
+                "make a list of it first"
+            )
+        with self._lock:  # nothing is handed in after the loop was told to end
+            if self._closed:
+                raise Closed
+            future = asyncio.run_coroutine_threadsafe(function(*args, **kwargs), self._loop)
+        try:
+            return future.result()
+        except CancelledError:
+            raise Closed from None
+        except BaseException:
+            future.cancel()  # after Ctrl-C, what nobody waits for must not go on
+            raise
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def close(self) -> None:
+        """End the loop and its thread; what is still running is cancelled."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+
+def _serve(started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+    async def main() -> None:
+        stop = asyncio.Event()
+        started.set_result((asyncio.get_running_loop(), stop))
+        await stop.wait()
+
+    asyncio.run(main())
+
+
+class Bank:
+    """A bank of memories: :class:`recollect.Bank` without ``await``. Safe for threads."""
+
+    def __init__(self, bank: AsyncBank, loop: _Loop) -> None:
+        self._bank, self._loop = bank, loop
+
+    @property
+    def name(self) -> str:
+        return self._bank.name
+
+    @staticmethod
+    def _waiting(
+        method: Callable[Concatenate[AsyncBank, P], Coroutine[Any, Any, T]],
+    ) -> Callable[Concatenate[Bank, P], T]:
+        @wraps(method)
+        def call(self: Bank, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            return self._loop.call(method, self._bank, *args, **kwargs)
+
+        return call
+
+    @staticmethod
+    def _stepping(
+        method: Callable[Concatenate[AsyncBank, P], AsyncIterator[T]],
+    ) -> Callable[Concatenate[Bank, P], Iterator[T]]:
+        @wraps(method)
+        def call(self: Bank, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+            return _steps(self._loop, method(self._bank, *args, **kwargs))
+
+        return call
+
+    retain = _waiting(AsyncBank.retain)
+    recall = _waiting(AsyncBank.recall)
+    forget = _waiting(AsyncBank.forget)
+    messages = _waiting(AsyncBank.messages)
+    merges = _waiting(AsyncBank.merges)
+    undo_merge = _waiting(AsyncBank.undo_merge)
+    info = _waiting(AsyncBank.info)
+    export = _stepping(AsyncBank.export)
+    import_ = _waiting(AsyncBank.import_)
+    rebuild = _waiting(AsyncBank.rebuild)
+
+
+class Memory:
+    """Long-term memory: :class:`recollect.Memory` without ``await``. Use it as ``with``, or call :meth:`close`."""
+
+    def __init__(self, memory: app.Memory) -> None:
+        self._memory, self._loop = memory, _Loop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every bank and end the thread; nothing that was acknowledged depends on it."""
+        if self._loop.closed:
+            return
+        try:
+            self._loop.call(self._memory.close)
+        finally:
+            self._loop.close()
+
+    @staticmethod
+    def _opening(make: Callable[P, app.Memory]) -> Callable[P, Memory]:
+        @wraps(make)
+        def call(*args: P.args, **kwargs: P.kwargs) -> Memory:
+            return Memory(make(*args, **kwargs))
+
+        return call
+
+    @staticmethod
+    def _waiting(
+        method: Callable[Concatenate[app.Memory, P], Coroutine[Any, Any, T]],
+    ) -> Callable[Concatenate[Memory, P], T]:
+        @wraps(method)
+        def call(self: Memory, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            return self._loop.call(method, self._memory, *args, **kwargs)
+
+        return call
+
+    @staticmethod
+    def _giving_bank(
+        method: Callable[Concatenate[app.Memory, P], Coroutine[Any, Any, AsyncBank]],
+    ) -> Callable[Concatenate[Memory, P], Bank]:
+        @wraps(method)
+        def call(self: Memory, /, *args: P.args, **kwargs: P.kwargs) -> Bank:
+            return Bank(self._loop.call(method, self._memory, *args, **kwargs), self._loop)
+
+        return call
+
+    open = staticmethod(_opening(app.Memory.open))
+    bank = _giving_bank(app.Memory.bank)
+    rebuild = _giving_bank(app.Memory.rebuild)
+    banks = _waiting(app.Memory.banks)
+    info = _waiting(app.Memory.info)
+    drop = _waiting(app.Memory.drop)
+
+
+def _steps(loop: _Loop, iterator: AsyncIterator[T]) -> Iterator[T]:
+    """An asynchronous iterator as a plain one; some values at a time, since each visit to the loop has its price."""
+    try:
+        while batch := loop.call(_some, iterator):
+            yield from batch
+    finally:
+        closing = getattr(iterator, "aclose", None)
+        if closing is not None and not loop.closed:
+            loop.call(closing)
+
+
+async def _some(iterator: AsyncIterator[T]) -> list[T]:
+    batch: list[T] = []
+    async for value in iterator:
+        batch.append(value)
+        if len(batch) == _BATCH:
+            break
+    return batch

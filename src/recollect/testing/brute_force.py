@@ -1,0 +1,156 @@
+"""What a search must find, computed the slow and obvious way: the yardstick of the stores' contract suite."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+
+from recollect.domain.items import IndexedItem
+from recollect.domain.queries import Probe, Scope
+from recollect.domain.signals import Weights
+from recollect.domain.time import Interval, at_instant
+
+K1, B = 1.2, 0.75
+PASSAGE, SURROUNDINGS = 3, 2
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+
+Column = dict[str, float]
+
+
+class BruteForce:
+    """Every signal of every item for one probe, by loops over the items."""
+
+    def __init__(self, items: Sequence[IndexedItem], probe: Probe) -> None:
+        self._items, self._probe = sorted(items, key=lambda entry: entry.item.order), probe
+        self._chains = [self._chain(entry) for entry in self._items]
+
+    def arms(self, weights: Weights) -> dict[str, Column]:
+        """What each arm scores every item with."""
+        signals = self.signals()
+        return {
+            "semantic": _mean(signals, {"meaning": weights.meaning, "surroundings": weights.surroundings}),
+            "lexical": _mean(
+                signals, {"exchange": weights.exchange, "passage": weights.passage, "session": weights.session}
+            ),
+            "temporal": signals["temporal"],
+        }
+
+    def best(self, scores: Column, scope: Scope, k: int, *, positive: bool) -> list[tuple[str, float]]:
+        """The ``k`` best items of a scope, and their scores."""
+        open_ = [entry.item.id for entry in self._items if self._inside(entry, scope)]
+        ranked = sorted(((id_, scores[id_]) for id_ in open_), key=lambda pair: -pair[1])
+        return [pair for pair in ranked[:k] if pair[1] > 0 or not positive]
+
+    def signals(self) -> dict[str, Column]:
+        """Signals by name, each by item id; ``graph`` is the caller's."""
+        probe = self._probe
+        return {
+            "exchange": self._bm25(lambda entry, at: self._exchange(entry, at)),
+            "passage": self._bm25(lambda entry, at: self._around(at, PASSAGE)),
+            "session": self._sessions(),
+            "phrase": self._each(lambda entry: any(_has_phrase(entry.item.text, p) for p in probe.phrases)),
+            "meaning": self._each(lambda entry: float(entry.vector @ probe.vector)),
+            "surroundings": {e.item.id: self._near(at) for at, e in enumerate(self._items)},
+            "speaker": self._each(lambda entry: entry.item.speaker in probe.speakers),
+            "dated": self._each(lambda entry: bool(entry.item.occurrences) and probe.asks_when),
+            "asks": self._each(lambda entry: entry.asks),
+            "temporal": self._each(lambda entry: 0.0 if probe.during is None else _timely(entry, probe.during)),
+        }
+
+    def _each(self, score: Callable[[IndexedItem], float | bool]) -> Column:
+        return {entry.item.id: float(score(entry)) for entry in self._items}
+
+    def _chain(self, entry: IndexedItem) -> list[IndexedItem]:
+        """The items of the same kind in the same session, in order."""
+        key = entry.item.kind, entry.item.session
+        return [other for other in self._items if (other.item.kind, other.item.session) == key]
+
+    def _around(self, at: int, reach: int) -> list[IndexedItem]:
+        chain = self._chains[at]
+        place = next(n for n, other in enumerate(chain) if other is self._items[at])
+        return chain[max(0, place - reach) : place + reach + 1]
+
+    def _exchange(self, entry: IndexedItem, at: int) -> list[IndexedItem]:
+        before = [other for other in self._around(at, 1) if other.item.order < entry.item.order]
+        return [entry] if len(entry.item.sources) > 1 else [*before, entry]
+
+    def _near(self, at: int) -> float:
+        around = self._around(at, SURROUNDINGS)
+        vector = np.sum([entry.vector * (len(entry.terms) + 1) for entry in around], axis=0)
+        return float(vector @ self._probe.vector) / max(float(np.linalg.norm(vector)), 1e-6)
+
+    def _bm25(self, text: Callable[[IndexedItem, int], list[IndexedItem]]) -> Column:
+        documents = {entry.item.id: _terms(text(entry, at)) for at, entry in enumerate(self._items)}
+        return _bm25(documents, self._probe)
+
+    def _sessions(self) -> Column:
+        by_session: dict[str, list[IndexedItem]] = {}
+        for entry in self._items:
+            by_session.setdefault(entry.item.session, []).append(entry)
+        scores = _bm25({session: _terms(entries) for session, entries in by_session.items()}, self._probe)
+        return self._each(lambda entry: scores[entry.item.session])
+
+    def _inside(self, entry: IndexedItem, scope: Scope) -> bool:
+        item = entry.item
+        return (
+            (not scope.kinds or item.kind in scope.kinds)
+            and (not scope.sessions or item.session in scope.sessions)
+            and (not scope.speakers or item.speaker in scope.speakers)
+            and (scope.during is None or _timely(entry, scope.during) > 0)
+            and (scope.as_of is None or item.recorded <= scope.as_of)
+            and not scope.exclude.intersection((item.id, *item.sources))
+        )
+
+
+def _terms(entries: Sequence[IndexedItem]) -> Counter[int]:
+    return Counter(int(term) for entry in entries for term in entry.terms)
+
+
+def _bm25(documents: Mapping[str, Counter[int]], probe: Probe) -> Column:
+    """BM25 as a share of the highest score that the probe's terms could reach."""
+    mean = sum(words.total() for words in documents.values()) / max(len(documents), 1) or 1.0
+    scores, most = dict.fromkeys(documents, 0.0), 0.0
+    for term in probe.terms.tolist():
+        having = sum(term in words for words in documents.values())
+        rarity = math.log(1 + (len(documents) - having + 0.5) / (having + 0.5))
+        most += rarity * (K1 + 1)
+        for name, words in documents.items():
+            tf = words[term]
+            scores[name] += rarity * tf * (K1 + 1) / (tf + K1 * (1 - B + B * words.total() / mean))
+    return {name: score / most if most else 0.0 for name, score in scores.items()}
+
+
+def _timely(entry: IndexedItem, during: Interval) -> float:
+    """Nearness to the middle of a time, of what is told or of the moment it was told (equations 13, 14)."""
+    times = [at_instant(entry.item.mentioned), *(o.interval for o in entry.item.occurrences)]
+    return max(_closeness(time, during) for time in times)
+
+
+def _closeness(time: Interval, during: Interval) -> float:
+    if not time.overlaps(during):
+        return 0.0
+    if during.start is None or during.end is None:
+        return 1.0
+    start, end = max(time.start or _FIRST, during.start), min(time.end or _LAST, during.end)
+    apart = abs((start + (end - start) / 2) - during.midpoint)
+    return max(1 - apart / ((during.end - during.start) / 2), 0.01)
+
+
+def _has_phrase(text: str, phrase: str) -> bool:
+    return f" {_folded(phrase)} " in f" {_folded(text)} "
+
+
+def _folded(text: str) -> str:
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text).lower() if not unicodedata.combining(c))
+    return " ".join("".join(c if c.isalnum() else " " for c in plain).split())
+
+
+def _mean(signals: Mapping[str, Column], weights: Mapping[str, float]) -> Column:
+    total = sum(weights.values()) or 1.0
+    ids = next(iter(signals.values()))
+    return {id_: sum(w * signals[name][id_] for name, w in weights.items()) / total for id_ in ids}
