@@ -1,10 +1,13 @@
-"""For every test: a scrubbed environment and no network."""
+"""For every test: a scrubbed environment and no network. For the tests of banks: a look into their files."""
 
 from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -13,14 +16,13 @@ _connect, _connect_ex = socket.socket.connect, socket.socket.connect_ex
 
 
 @pytest.fixture(autouse=True)
-def _scrubbed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting of the machine's reaches a test, and no test reaches the network."""
     for name in os.environ:
         if name.startswith("RECOLLECT_"):
             monkeypatch.delenv(name)
     monkeypatch.setattr(socket.socket, "connect", _guarded(_connect))
     monkeypatch.setattr(socket.socket, "connect_ex", _guarded(_connect_ex))
-    yield
 
 
 def _guarded(connect):  # type: ignore[no-untyped-def]
@@ -30,3 +32,38 @@ def _guarded(connect):  # type: ignore[no-untyped-def]
         return connect(self, address)
 
     return guarded
+
+
+_NOTHING_HALF = {
+    "an item without its vector and terms": "SELECT id FROM item WHERE seq NOT IN (SELECT item FROM indexing)",
+    "an item without a source": "SELECT id FROM item WHERE seq NOT IN (SELECT item FROM source)",
+    "a message without a turn": """
+        SELECT id FROM message WHERE seq NOT IN
+        (SELECT s.message FROM source s JOIN item i ON i.seq = s.item WHERE i.kind = 'turn')""",
+    "a session whose positions have gaps or repeats": """
+        SELECT session FROM message GROUP BY session
+        HAVING count(DISTINCT position) != count(*) OR max(position) + 1 != count(*) OR min(position) != 0""",
+    "a session whose turns have gaps or repeats": """
+        SELECT session FROM item WHERE kind = 'turn' GROUP BY session
+        HAVING count(DISTINCT ord) != count(*) OR max(ord) + 1 != count(*) OR min(ord) != 0""",
+    "sources that have gaps": "SELECT item FROM source GROUP BY item HAVING max(n) + 1 != count(*)",
+    "an entity without a mention": "SELECT id FROM entity WHERE id NOT IN (SELECT entity FROM mention)",
+    "a row that points nowhere": "SELECT * FROM pragma_foreign_key_check",
+    "a damaged file": "SELECT * FROM pragma_integrity_check WHERE integrity_check != 'ok'",
+    "words of no item": "SELECT id FROM item_fts_docsize WHERE id NOT IN (SELECT seq FROM item)",
+    "an item without its words": "SELECT seq FROM item WHERE seq NOT IN (SELECT id FROM item_fts_docsize)",
+}
+
+
+@pytest.fixture
+def assert_sound() -> Callable[..., None]:
+    """Looks whether a bank's file is whole; ``gaps`` are fine after something was forgotten."""
+
+    def check(file: Path, *, gaps: bool = False) -> None:
+        with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+            for problem, query in _NOTHING_HALF.items():
+                if not (gaps and "gaps or repeats" in problem):
+                    assert connection.execute(query).fetchall() == [], problem
+            connection.execute("INSERT INTO item_fts (item_fts, rank) VALUES ('integrity-check', 1)")
+
+    return check

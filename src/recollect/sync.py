@@ -1,7 +1,7 @@
 """The same without ``await``: :class:`Memory` and :class:`Bank` for programs that are not asynchronous.
 
-Every call runs on an event loop in a thread of the memory's own and waits for it there, so that it works in a script, in
-several threads, and inside a running loop (Jupyter) alike::
+Every call runs on an event loop in a thread of the memory's own and waits for it there, so that it works in a script,
+in several threads, and inside a running loop (Jupyter) alike::
 
     from recollect.sync import Memory
 
@@ -20,23 +20,20 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
 from functools import wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from recollect import app
-from recollect.errors import RecollectError
+from recollect.errors import RecollectError, StoreError
 from recollect.memory.bank import Bank as AsyncBank
+from recollect.memory.memory import BaseMemory
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+A = TypeVar("A")
+
 _BATCH = 200
-
-
-class Closed(RecollectError):
-    """The memory has been closed."""
-
-    def __init__(self) -> None:
-        super().__init__("the memory is closed; open it again with Memory.open()")
+_CLOSED = "the memory is closed; open it again with Memory.open()"
 
 
 class _Loop:
@@ -55,7 +52,7 @@ class _Loop:
         """Run a coroutine function on the loop, and wait for what it gives.
 
         Raises:
-            Closed: the loop has ended, or ended meanwhile.
+            StoreError: the loop has ended, or ended meanwhile.
             RecollectError: the caller is the loop's own thread, which cannot wait for itself.
         """
         if threading.current_thread() is self._thread:
@@ -65,12 +62,12 @@ class _Loop:
             )
         with self._lock:  # nothing is handed in after the loop was told to end
             if self._closed:
-                raise Closed
+                raise StoreError(_CLOSED)
             future = asyncio.run_coroutine_threadsafe(function(*args, **kwargs), self._loop)
         try:
             return future.result()
         except CancelledError:
-            raise Closed from None
+            raise StoreError(_CLOSED) from None
         except BaseException:
             future.cancel()  # after Ctrl-C, what nobody waits for must not go on
             raise
@@ -98,35 +95,43 @@ def _serve(started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> 
     asyncio.run(main())
 
 
-class Bank:
-    """A bank of memories: :class:`recollect.Bank` without ``await``. Safe for threads."""
+class _Facade(Generic[A]):
+    """What runs on the loop, and the loop."""
 
-    def __init__(self, bank: AsyncBank, loop: _Loop) -> None:
-        self._bank, self._loop = bank, loop
+    def __init__(self, inner: A, loop: _Loop) -> None:
+        self._inner, self._loop = inner, loop
+
+
+def _waiting(
+    method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[_Facade[A], P], T]:
+    """A coroutine method as one that waits."""
+
+    @wraps(method)
+    def call(self: _Facade[A], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._loop.call(method, self._inner, *args, **kwargs)
+
+    return call
+
+
+def _stepping(
+    method: Callable[Concatenate[A, P], AsyncIterator[T]],
+) -> Callable[Concatenate[_Facade[A], P], Iterator[T]]:
+    """A method that gives an asynchronous iterator as one that gives a plain one."""
+
+    @wraps(method)
+    def call(self: _Facade[A], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        return _steps(self._loop, method(self._inner, *args, **kwargs))
+
+    return call
+
+
+class Bank(_Facade[AsyncBank]):
+    """A bank of memories: :class:`recollect.Bank` without ``await``. Safe for threads."""
 
     @property
     def name(self) -> str:
-        return self._bank.name
-
-    @staticmethod
-    def _waiting(
-        method: Callable[Concatenate[AsyncBank, P], Coroutine[Any, Any, T]],
-    ) -> Callable[Concatenate[Bank, P], T]:
-        @wraps(method)
-        def call(self: Bank, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            return self._loop.call(method, self._bank, *args, **kwargs)
-
-        return call
-
-    @staticmethod
-    def _stepping(
-        method: Callable[Concatenate[AsyncBank, P], AsyncIterator[T]],
-    ) -> Callable[Concatenate[Bank, P], Iterator[T]]:
-        @wraps(method)
-        def call(self: Bank, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-            return _steps(self._loop, method(self._bank, *args, **kwargs))
-
-        return call
+        return self._inner.name
 
     retain = _waiting(AsyncBank.retain)
     recall = _waiting(AsyncBank.recall)
@@ -140,11 +145,35 @@ class Bank:
     rebuild = _waiting(AsyncBank.rebuild)
 
 
-class Memory:
+def _giving_bank(
+    method: Callable[Concatenate[A, P], Coroutine[Any, Any, AsyncBank]],
+) -> Callable[Concatenate[_Facade[A], P], Bank]:
+    """A coroutine method that gives a bank as one that waits, and gives a bank that waits."""
+
+    @wraps(method)
+    def call(self: _Facade[A], /, *args: P.args, **kwargs: P.kwargs) -> Bank:
+        return Bank(self._loop.call(method, self._inner, *args, **kwargs), self._loop)
+
+    return call
+
+
+def _opening(make: Callable[P, app.Memory]) -> Callable[P, Memory]:
+    @wraps(make)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Memory:
+        return Memory(make(*args, **kwargs), _Loop())
+
+    return call
+
+
+class Memory(_Facade[BaseMemory]):
     """Long-term memory: :class:`recollect.Memory` without ``await``. Use it as ``with``, or call :meth:`close`."""
 
-    def __init__(self, memory: app.Memory) -> None:
-        self._memory, self._loop = memory, _Loop()
+    open = staticmethod(_opening(app.Memory.open))
+    bank = _giving_bank(app.Memory.bank)
+    rebuild = _giving_bank(app.Memory.rebuild)
+    banks = _waiting(app.Memory.banks)
+    info = _waiting(app.Memory.info)
+    drop = _waiting(app.Memory.drop)
 
     def __enter__(self) -> Self:
         return self
@@ -159,44 +188,9 @@ class Memory:
         if self._loop.closed:
             return
         try:
-            self._loop.call(self._memory.close)
+            self._loop.call(self._inner.close)
         finally:
             self._loop.close()
-
-    @staticmethod
-    def _opening(make: Callable[P, app.Memory]) -> Callable[P, Memory]:
-        @wraps(make)
-        def call(*args: P.args, **kwargs: P.kwargs) -> Memory:
-            return Memory(make(*args, **kwargs))
-
-        return call
-
-    @staticmethod
-    def _waiting(
-        method: Callable[Concatenate[app.Memory, P], Coroutine[Any, Any, T]],
-    ) -> Callable[Concatenate[Memory, P], T]:
-        @wraps(method)
-        def call(self: Memory, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            return self._loop.call(method, self._memory, *args, **kwargs)
-
-        return call
-
-    @staticmethod
-    def _giving_bank(
-        method: Callable[Concatenate[app.Memory, P], Coroutine[Any, Any, AsyncBank]],
-    ) -> Callable[Concatenate[Memory, P], Bank]:
-        @wraps(method)
-        def call(self: Memory, /, *args: P.args, **kwargs: P.kwargs) -> Bank:
-            return Bank(self._loop.call(method, self._memory, *args, **kwargs), self._loop)
-
-        return call
-
-    open = staticmethod(_opening(app.Memory.open))
-    bank = _giving_bank(app.Memory.bank)
-    rebuild = _giving_bank(app.Memory.rebuild)
-    banks = _waiting(app.Memory.banks)
-    info = _waiting(app.Memory.info)
-    drop = _waiting(app.Memory.drop)
 
 
 def _steps(loop: _Loop, iterator: AsyncIterator[T]) -> Iterator[T]:

@@ -23,6 +23,8 @@ class TestSqliteInMemory(StoreContract):
 
 
 class TestSqliteGraph(StoreContract):
+    exact = False
+
     @pytest.fixture
     async def stores(self, tmp_path):
         folder = SqliteFolder(tmp_path / "banks", graph_from=1)

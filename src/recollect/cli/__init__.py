@@ -27,7 +27,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
 )
-evaluation = typer.Typer(help="Measure.", rich_markup_mode=None, no_args_is_help=True)
+evaluation = typer.Typer(help="Measure, on data with known answers.", rich_markup_mode=None, no_args_is_help=True)
 
 
 def _version(wanted: bool) -> None:
@@ -47,16 +47,16 @@ def _main(
     pass
 
 
-app.command()(demo)
-app.command()(retain)
-app.command()(recall)
-app.command()(forget)
-app.command()(banks)
-app.command()(export)
-app.command("import")(import_)
-app.command()(rebuild)
-app.command()(merges)
-evaluation.command()(retrieval)
+app.command(short_help="See it work on a year of sample talk.")(demo)
+app.command(short_help="Keep the messages of a transcript.")(retain)
+app.command(short_help="Find what a bank holds on a question.")(recall)
+app.command(short_help="Remove messages and all that was made of them.")(forget)
+app.command(short_help="List the banks, or erase one.")(banks)
+app.command(short_help="Write a whole bank as JSON Lines.")(export)
+app.command("import", short_help="Take an export into a new bank.")(import_)
+app.command(short_help="Embed every item of a bank anew.")(rebuild)
+app.command(short_help="See which names were taken for one, and undo it.")(merges)
+evaluation.command(short_help="Measure how much of the known evidence is found.")(retrieval)
 app.add_typer(evaluation, name="eval")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import typer
 
 from recollect.cli.evidence import evidence_line, forget_block
 from recollect.cli.output import count, faint, indented, say, strong, table, width
+from recollect.cli.running import run
 
 if TYPE_CHECKING:
     from recollect.domain.recalls import Recall
@@ -68,7 +68,7 @@ def demo(
     with sample_path() as path:
         conversation = load(path).conversations[0]
     with _folder(keep) as folder:
-        asyncio.run(_show(folder, conversation))
+        run(_show(folder, conversation))
         _epilogue(folder if keep else None)
 
 
@@ -150,7 +150,7 @@ def _show_score(asked: list[Asked]) -> None:
 async def _show_forgetting(bank: Bank, question: Question) -> float:
     say(f"\n{strong(f'Forget the session {FORGOTTEN}')}")
     receipt = await bank.forget(session=FORGOTTEN)
-    say(forget_block(receipt, indent="   "))
+    say(indented(forget_block(receipt), "   ", fold=True))
     again = await _ask(bank, question)
     say(f'   asked again, "{question.text}" finds {_left(again)}')
     return receipt.seconds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json as jsonlib
 import sys
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ import typer
 
 from recollect.cli import options
 from recollect.cli.output import say, say_json
-from recollect.cli.running import chosen, usage
+from recollect.cli.running import chosen, run, usage
 from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -28,15 +27,21 @@ if TYPE_CHECKING:
 
 
 def retrieval(
-    dataset: Annotated[str, typer.Option("--dataset", help="What the file is: jsonl, locomo or longmemeval.")],
+    dataset: Annotated[
+        str, typer.Option("--dataset", metavar="KIND", help="What the file is: jsonl, locomo or longmemeval.")
+    ],
     data: Annotated[Path, typer.Option("--data", metavar="FILE", help="The file, gzip or plain.")],
     recipe: options.Recipe = "default",
     arms: options.Arms = None,
     effort: options.Effort = "mid",
     embedder: options.Embedder = None,
     reranker: options.Reranker = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="Ask so many questions, spread over the file.")] = None,
-    depth: Annotated[int, typer.Option("--depth", help="Pieces of evidence that each question asks for.")] = 50,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", help="Ask so many questions, spread over the file.")
+    ] = None,
+    depth: Annotated[
+        int, typer.Option("--depth", metavar="N", help="Pieces of evidence that each question asks for.")
+    ] = 50,
     rows: Annotated[
         Path | None, typer.Option("--rows", metavar="FILE", help="Write what each question gave, as JSON Lines.")
     ] = None,
@@ -57,7 +62,7 @@ def retrieval(
         _check_numbers(limit=limit, depth=depth)
     loaded = read(data)
     with _banks_in(store) as folder, _progress() as tell:
-        report = asyncio.run(
+        report = run(
             _evaluate(loaded, settings, hard, folder, keep=store is not None, limit=limit, depth=depth, tell=tell)
         )
     if rows is not None:

@@ -61,7 +61,7 @@ def receipt_block(receipt: RecallReceipt) -> str:
     return f"\n{table(rows, right=(2, 3))}\n{about}{window}"
 
 
-def forget_block(receipt: ForgetReceipt, indent: str = "") -> str:
+def forget_block(receipt: ForgetReceipt) -> str:
     """What is gone, and whether the check found any of it."""
     gone = ", ".join(
         (
@@ -77,4 +77,4 @@ def forget_block(receipt: ForgetReceipt, indent: str = "") -> str:
         check = "verified: none of their words is left in any file of the bank"
     else:
         check = f"NOT verified: words were found in {', '.join(receipt.leftovers) or 'no file that could be checked'}"
-    return f"{indent}forgot {gone} in {receipt.seconds * 1e3:.0f} ms\n{indent}{check}"
+    return f"forgot {gone} in {receipt.seconds * 1e3:.0f} ms\n{check}"

@@ -8,7 +8,7 @@ import typer
 
 from recollect.cli import options
 from recollect.cli.evidence import forget_block
-from recollect.cli.output import say, say_json
+from recollect.cli.output import indented, say, say_json
 from recollect.cli.running import FAILED, NOTHING_FOUND, chosen, confirm, require_store, usage, with_bank
 from recollect.cli.times import between, zone_named
 from recollect.errors import InvalidInput
@@ -69,7 +69,7 @@ def _print(receipt: ForgetReceipt, *, as_json: bool) -> None:
     if as_json:
         say_json(to_json(receipt))
     elif receipt.messages:
-        say(forget_block(receipt))
+        say(indented(forget_block(receipt), ""))
     else:
         say("nothing forgotten: no message meets any of these", err=True)
     if not receipt.messages:

@@ -37,7 +37,7 @@ Arms = Annotated[
     str | None,
     typer.Option("--arms", metavar="NAMES", help="Only these of semantic,lexical,graph,temporal."),
 ]
-Effort = Annotated[str, typer.Option("--effort", help="How hard to look: low, mid or high.")]
+Effort = Annotated[str, typer.Option("--effort", metavar="EFFORT", help="How hard to look: low, mid or high.")]
 Since = Annotated[
     str | None,
     typer.Option("--since", metavar="TIME", help="From this time on: 2023, 2023-07, 2023-07-11, 2023-07-11T18:05."),

@@ -21,17 +21,23 @@ Names = list[str] | None
 
 
 def recall(
-    question: Annotated[str, typer.Argument(help="A question, or any words.")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="A question, or any words.")],
     store: options.Store = None,
     bank: options.Bank = "default",
-    limit: Annotated[int, typer.Option("--limit", help="At most so many pieces of evidence.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="At most so many pieces of evidence.")] = 10,
     max_tokens: Annotated[
-        int, typer.Option("--max-tokens", help="At most so many tokens of evidence together.")
+        int, typer.Option("--max-tokens", metavar="N", help="At most so many tokens of evidence together.")
     ] = 4096,
     effort: options.Effort = "mid",
-    kind: Annotated[Names, typer.Option("--kind", help="Only items of this kind; may be repeated.")] = None,
-    session: Annotated[Names, typer.Option("--session", help="Only this session; may be repeated.")] = None,
-    speaker: Annotated[Names, typer.Option("--speaker", help="Only what they said; may be repeated.")] = None,
+    kind: Annotated[
+        Names, typer.Option("--kind", metavar="KIND", help="Only items of this kind; may be repeated.")
+    ] = None,
+    session: Annotated[
+        Names, typer.Option("--session", metavar="NAME", help="Only this session; may be repeated.")
+    ] = None,
+    speaker: Annotated[
+        Names, typer.Option("--speaker", metavar="NAME", help="Only what they said; may be repeated.")
+    ] = None,
     since: options.Since = None,
     until: options.Until = None,
     as_of: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -67,7 +68,8 @@ def retain(
     store: options.Store = None,
     bank: options.Bank = "default",
     format_: Annotated[
-        str | None, typer.Option("--format", help="jsonl, openai or chat; told from the input where left out.")
+        str | None,
+        typer.Option("--format", metavar="FORMAT", help="jsonl, openai or chat; told from the input where left out."),
     ] = None,
     session: Annotated[
         str | None, typer.Option("--session", metavar="NAME", help="Put everything into this session.")
@@ -126,6 +128,9 @@ async def _keep(
         for session, messages in given:
             tally = tally.plus(await keep(session, messages))
             tell(tally)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        say(f"interrupted; {count(tally.read, 'message')} kept", err=True)
+        raise
     except RecollectError as exc:
         verb = "is" if tally.read == 1 else "are"
         raise Stopped(f"{exc}; {count(tally.read, 'message')} before it {verb} kept") from exc
@@ -166,7 +171,7 @@ def _report(tally: Tally, seconds: float, bank: str, settings: Settings, *, as_j
             }
         )
         return
-    there = f", {count(tally.skipped, 'message')} there already" if tally.skipped else ""
+    there = f" ({tally.skipped:,} there already)" if tally.skipped else ""
     where = f"bank {bank} of {settings.store}"
     say(f"kept {count(tally.messages, 'message')}{there} in {where}, {seconds:.2f} s ({rate:,.0f} a second)")
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -91,6 +93,22 @@ def chosen(
     return settings
 
 
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end, or to Ctrl-C.
+
+    asyncio's own handler only cancels, which does nothing while a line of standard input is waited for.
+    """
+    here = threading.current_thread() is threading.main_thread()
+    interruptible = here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    async def main() -> T:
+        if interruptible:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return await work
+
+    return asyncio.run(main())
+
+
 def with_memory(settings: Settings, work: Callable[[Memory], Awaitable[T]]) -> T:
     """Open the store, do the work, close it."""
     from recollect.app import open_memory
@@ -99,7 +117,7 @@ def with_memory(settings: Settings, work: Callable[[Memory], Awaitable[T]]) -> T
         async with await open_memory(settings) as memory:
             return await work(memory)
 
-    return asyncio.run(main())
+    return run(main())
 
 
 def with_bank(settings: Settings, name: str, work: Callable[[Bank], Awaitable[T]]) -> T:
@@ -135,6 +153,10 @@ def confirm(question: str, *, yes: bool) -> None:
     """
     if yes:
         return
-    if not sys.stdin.isatty():
+    if not _terminal():
         raise typer.BadParameter("there is no terminal to ask for confirmation; give --yes")
     typer.confirm(printable(question), abort=True, err=True)
+
+
+def _terminal() -> bool:
+    return sys.stdin.isatty()

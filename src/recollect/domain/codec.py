@@ -52,17 +52,20 @@ def _decoded(kind: Any, data: Any) -> Any:
     if origin is np.ndarray:
         (dtype,) = get_args(get_args(kind)[1])
         return np.frombuffer(base64.b64decode(data, validate=True), dtype=dtype)
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         hints = _hints(kind)
         if unknown := data.keys() - hints.keys():
             raise ValueError(f"unknown field {min(unknown)!r}")
-        return kind(**{name: _decoded(hints[name], cell) for name, cell in data.items()})  # type: ignore[operator]
+        return kind(**{name: _decoded(hints[name], cell) for name, cell in data.items()})
     return _scalar(kind, data)
 
 
 def _scalar(kind: Any, data: Any) -> Any:
     if kind is datetime:
-        return datetime.fromisoformat(data)
+        moment = datetime.fromisoformat(data)
+        if moment.tzinfo is None:
+            raise ValueError(f"the time {data} has no zone")
+        return moment
     if issubclass(kind, Enum):
         return kind(data)
     if kind is float and isinstance(data, int):

@@ -45,10 +45,10 @@ class Weights:
     """How much each signal counts in the calibrated fusion; a signal's docs are in :class:`Signals`."""
 
     exchange: float = 6.0
-    passage: float = 5.0
+    passage: float = 4.0
     session: float = 4.0
     phrase: float = 3.0
-    meaning: float = 3.0
+    meaning: float = 6.0
     surroundings: float = 5.0
     speaker: float = 2.5
     dated: float = 2.0

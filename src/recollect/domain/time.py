@@ -75,7 +75,7 @@ def at_instant(moment: datetime) -> Interval:
 
 def to_micros(moment: datetime) -> int:
     """Microseconds since 1970 in UTC, exact (floats lose microseconds)."""
-    delta = moment.astimezone(UTC) - _EPOCH
+    delta = moment - _EPOCH  # not by way of UTC, where the first and the last hours of a calendar may not exist
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 

@@ -34,7 +34,9 @@ _ATTEMPTS = 50
 
 
 class Bank:
-    """A bank of memories. Open it with :meth:`recollect.Memory.bank`; safe for tasks, threads and processes.
+    """A bank of memories. Open it with :meth:`recollect.Memory.bank`.
+
+    It is safe for the tasks of one event loop, and for other processes that have the same bank open.
 
     Args:
         store: where it is kept.
@@ -53,6 +55,10 @@ class Bank:
     @property
     def name(self) -> str:
         return self._store.name
+
+    def works_on(self, store: Store) -> bool:
+        """Whether this is the store it was opened with; a bank that was dropped and made anew has another."""
+        return self._store is store
 
     async def retain(self, messages: Message | Iterable[Message], *, session: str | None = None) -> RetainReceipt:
         """Store messages of one session, verbatim, and make them findable. All of them, or on an error none.
@@ -93,11 +99,11 @@ class Bank:
         max_tokens: int | None = 4096,
         effort: Effort | str = Effort.MID,
         kinds: Sequence[ItemKind | str] = (),
-        sessions: Sequence[str] = (),
-        speakers: Sequence[str] = (),
+        sessions: str | Iterable[str] = (),
+        speakers: str | Iterable[str] = (),
         during: Interval | None = None,
         as_of: datetime | None = None,
-        exclude: Iterable[str] = (),
+        exclude: str | Iterable[str] = (),
         now: datetime | None = None,
     ) -> Recall:
         """Find what the bank holds on a question.
@@ -125,11 +131,11 @@ class Bank:
             effort=_one_of(Effort, effort),
             scope=Scope(
                 kinds=tuple(_one_of(ItemKind, kind) for kind in kinds),
-                sessions=tuple(sessions),
-                speakers=tuple(speakers),
+                sessions=_names(sessions),
+                speakers=_names(speakers),
                 during=during,
                 as_of=_aware("as_of", as_of),
-                exclude=frozenset(exclude),
+                exclude=frozenset(_names(exclude)),
             ),
         )
         return await self._retriever.retrieve(query, self._store)
@@ -255,7 +261,7 @@ def _positive(name: str, value: int) -> int:
 
 
 def _aware(name: str, moment: datetime | None) -> datetime | None:
-    if moment is not None and moment.tzinfo is None:
+    if moment is not None and moment.utcoffset() is None:
         raise NaiveDatetime(name)
     return moment
 

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from recollect.domain.banks import BankInfo
+from recollect.errors import EmbedderMismatch
 from recollect.memory.bank import Bank, Clock
 from recollect.models.embedder import Embedder
 from recollect.models.reranker import Reranker
@@ -22,8 +23,6 @@ class Stores(Protocol):
     def names(self) -> tuple[str, ...]: ...
 
     def open(self, name: str, *, embedder: str, dimension: int, create: bool = True) -> Store: ...
-
-    def check_embedder(self, store: Store, embedder: str, dimension: int) -> None: ...
 
     async def drop(self, name: str) -> None: ...
 
@@ -76,7 +75,7 @@ class BaseMemory:
             StoreUnavailable, NotABank, NewerSchema: the file cannot be used; says why.
         """
         store = self._open(name, create)
-        self._stores.check_embedder(store, self._embedder.name, self._embedder.dimension)
+        _require_same(store, self._embedder)
         return self._wrapped(store)
 
     async def rebuild(self, name: str) -> Bank:
@@ -122,7 +121,8 @@ class BaseMemory:
         return self._stores.open(name, embedder=embedder.name, dimension=embedder.dimension, create=create)
 
     def _wrapped(self, store: Store) -> Bank:
-        if store.name not in self._banks:
+        bank = self._banks.get(store.name)
+        if bank is None or not bank.works_on(store):
             self._banks[store.name] = Bank(
                 store,
                 encoder=TurnEncoder(self._embedder, settings=self._recipe.encode),
@@ -131,3 +131,12 @@ class BaseMemory:
                 clock=self._clock,
             )
         return self._banks[store.name]
+
+
+def _require_same(store: Store, embedder: Embedder) -> None:
+    if (store.embedder, store.dimension) != (embedder.name, embedder.dimension):
+        raise EmbedderMismatch(
+            f"bank {store.name!r} holds vectors of {store.embedder} ({store.dimension} dimensions), but "
+            f"{embedder.name} ({embedder.dimension}) is configured; embed its items anew: "
+            f"recollect rebuild {store.name}"
+        )

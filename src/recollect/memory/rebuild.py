@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import StaleWrite
 from recollect.models.embedder import Embedder
 from recollect.retain.embed import embed_items
 from recollect.store.protocol import Store
+
+_ATTEMPTS = 5
 
 
 async def reembed(store: Store, embedder: Embedder) -> None:
@@ -12,11 +18,23 @@ async def reembed(store: Store, embedder: Embedder) -> None:
 
     Raises:
         ModelUnavailable: the embedder could not be reached; the bank is as it was.
+        StaleWrite: others wrote to the bank meanwhile, each time it was tried; the bank is as it was.
     """
-    vectors = []
+    for attempt in range(_ATTEMPTS):
+        try:
+            return await _reembed_once(store, embedder)
+        except StaleWrite:
+            if attempt == _ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+async def _reembed_once(store: Store, embedder: Embedder) -> None:
+    seen = (await store.known([], [])).version
+    vectors: list[tuple[str, NDArray[np.float32]]] = []
     async for changes in store.dump():
         items = [entry.item for entry in changes.items]
         if items:
             embedded = await embed_items(items, store, embedder)
             vectors.extend(zip((item.id for item in items), embedded, strict=True))
-    await store.replace_vectors(embedder.name, embedder.dimension, vectors)
+    await store.replace_vectors(embedder.name, embedder.dimension, vectors, seen=seen)

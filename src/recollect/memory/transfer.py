@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from recollect.domain.changes import Changeset, Session
 from recollect.domain.codec import from_json, to_json
@@ -64,7 +65,7 @@ async def import_lines(store: Store, lines: Iterable[str], embedder: Embedder) -
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
     header = _header(next(numbered, (1, "")))
     same = (header.embedder, header.dimension) == (embedder.name, embedder.dimension)
-    for changes in _changesets(numbered):
+    for changes in _changesets(numbered, header.dimension):
         await store.commit(changes if same else await _embedded(changes, store, embedder))
 
 
@@ -76,18 +77,25 @@ async def _embedded(changes: Changeset, store: Store, embedder: Embedder) -> Cha
     return replace(changes, items=tuple(items))
 
 
-def _changesets(numbered: Iterable[tuple[int, str]]) -> Iterator[Changeset]:
+def _changesets(numbered: Iterable[tuple[int, str]], dimension: int) -> Iterator[Changeset]:
     """Lines of one type after another, in chunks."""
-    field, values = "", []
+    field, values = "", list[object]()
     for number, line in numbered:
         next_field, value = _value(number, line)
+        if isinstance(value, IndexedItem) and value.vector.shape != (dimension,):
+            raise MalformedLine(number, f"a vector of {len(value.vector)} numbers, not the header's {dimension}")
         if values and (next_field != field or len(values) == CHUNK):
-            yield Changeset(**{field: tuple(values)})
+            yield _changeset(field, values)
             values = []
         field = next_field
         values.append(value)
     if values:
-        yield Changeset(**{field: tuple(values)})
+        yield _changeset(field, values)
+
+
+def _changeset(field: str, values: list[object]) -> Changeset:
+    cells: dict[str, Any] = {field: tuple(values)}
+    return Changeset(**cells)
 
 
 def _value(number: int, line: str) -> tuple[str, object]:

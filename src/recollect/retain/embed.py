@@ -33,7 +33,7 @@ async def embed_turns(turns: Sequence[Turn], embedder: Embedder) -> Floats:
     mixed = vectors[: len(turns)].copy()
     mixed[answered] += ANSWER_WEIGHT * vectors[len(turns) :]
     lengths = np.linalg.norm(mixed, axis=1, keepdims=True)
-    return mixed / np.where(lengths > 0, lengths, 1)
+    return np.divide(mixed, lengths, out=np.zeros_like(mixed), where=lengths > 0)
 
 
 async def embed_items(items: Sequence[Item], reader: StoreReader, embedder: Embedder) -> Floats:

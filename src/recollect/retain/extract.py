@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Container
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recollect.domain.items import Item, ItemKind, Occurrence
 from recollect.retain.resolve import Found
-from recollect.retain.turns import Turn
+from recollect.retain.turns import Part, Turn
 from recollect.text.names import find_names
 from recollect.text.terms import terms
 from recollect.text.when import describe, find_times
@@ -30,10 +30,14 @@ class Extracted:
     names: tuple[Found, ...]
 
 
-def extract(turn: Turn, known: Collection[str], speakers: frozenset[str], recorded: datetime) -> Extracted:
-    """Read a turn. ``known`` are names met before, ``speakers`` those of the conversation."""
+def extract(turn: Turn, known: Container[str], speakers: frozenset[str], recorded: datetime) -> Extracted:
+    """Read a turn. ``known`` are names met before, ``speakers`` those of the conversation.
+
+    Times and names are read from the opening words alone. An assistant's answer is full of both, and hardly any of
+    them happened to anybody; its words are searched all the same.
+    """
     first = turn.parts[0]
-    occurrences = _occurrences(turn)
+    occurrences = _occurrences(first)
     item = Item(
         id=turn.id,
         kind=ItemKind.TURN,
@@ -53,30 +57,25 @@ def extract(turn: Turn, known: Collection[str], speakers: frozenset[str], record
         item=item,
         terms=np.concatenate([terms(text) for text in [*searched, resolved]]),
         asks=first.text.rstrip().endswith("?") and len(turn.parts) == 1,
-        names=_names(turn, item, known, speakers),
+        names=_names(first, item, known, speakers),
     )
 
 
-def _occurrences(turn: Turn) -> tuple[Occurrence, ...]:
-    found = [
-        Occurrence(words=mention.text, interval=mention.interval)
-        for part in turn.parts
-        for mention in find_times(part.text, part.message.at)
-    ]
-    return tuple(found[:MOST_TIMES])
+def _occurrences(opening: Part) -> tuple[Occurrence, ...]:
+    found = find_times(opening.text, opening.message.at)
+    return tuple(Occurrence(words=mention.text, interval=mention.interval) for mention in found[:MOST_TIMES])
 
 
-def _names(turn: Turn, item: Item, known: Collection[str], speakers: frozenset[str]) -> tuple[Found, ...]:
-    names = {name.text: name for part in turn.parts for name in find_names(part.text, speakers, known)}
+def _names(opening: Part, item: Item, known: Container[str], speakers: frozenset[str]) -> tuple[Found, ...]:
+    names = {name.text: name for name in find_names(opening.text, speakers, known)}
     kept = list(names.values())[:MOST_NAMES]
-    together = tuple(name.text for name in kept)
     return tuple(
         Found(
             item=item.id,
             surface=name.text,
             kind=name.kind,
             at=item.mentioned,
-            together=tuple(other for other in together if other != name.text),
+            together=tuple(other.text for other in kept if other is not name),
         )
         for name in kept
     )

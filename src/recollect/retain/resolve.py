@@ -409,5 +409,5 @@ _TITLES: Final = frozenset(("dr", "prof", "professor", "mr", "mrs", "ms", "miss"
 # With these a name is another one, not a fuller one: "Aunt Mary" and "Mary", "St. Mary" and "Mary".
 _KIN: Final = frozenset(
     """aunt auntie uncle grandma grandpa granny mother father sister brother cousin saint st king queen prince princess
-    pope jr sr junior senior""".split()  # noqa: SIM905
+    pope jr sr junior senior""".split()
 )

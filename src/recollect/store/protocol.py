@@ -184,9 +184,18 @@ class Store(StoreReader, Protocol):
         ...
 
     async def replace_vectors(
-        self, embedder: str, dimension: int, vectors: Sequence[tuple[str, NDArray[np.float32]]]
+        self,
+        embedder: str,
+        dimension: int,
+        vectors: Sequence[tuple[str, NDArray[np.float32]]],
+        *,
+        seen: int | None = None,
     ) -> None:
-        """Put other vectors in place of items', by id, in one transaction, and record whose they are."""
+        """Put other vectors in place of every item's, by id, in one transaction, and record whose they are.
+
+        Raises:
+            StaleWrite: the bank has changed since ``seen``, or some item is left without a new vector.
+        """
         ...
 
     def dump(self) -> AsyncIterator[Changeset]:

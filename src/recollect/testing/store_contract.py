@@ -28,7 +28,7 @@ from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.queries import Probe, Scope
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval, Precision
-from recollect.errors import EmbedderMismatch, InvalidInput, MessageConflict, StaleWrite
+from recollect.errors import InvalidInput, MessageConflict, StaleWrite
 from recollect.memory.memory import Stores
 from recollect.store.protocol import Search, Selection, Store
 from recollect.testing.brute_force import BruteForce
@@ -38,11 +38,13 @@ EMBEDDER = "contract-16"
 T0 = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 CLOSE = 4e-3  # vectors are kept in half precision
-WORDS = "dog shelter march hiking paris guitar novel sister garden coffee river clock".split()  # noqa: SIM905
+WORDS = "dog shelter march hiking paris guitar novel sister garden coffee river clock".split()
 NO_GRAPH = np.empty(0, dtype=np.float32)
 
 
-def message(at: int, *, session: str = "s1", speaker: str = "Ada", text: str = "", position: int | None = None) -> StoredMessage:
+def message(
+    at: int, *, session: str = "s1", speaker: str = "Ada", text: str = "", position: int | None = None
+) -> StoredMessage:
     """A message of a session; number ``at`` gives its id, time and words where those are left out."""
     return StoredMessage(
         id=f"m{at}",
@@ -108,7 +110,7 @@ def corpus(count: int = 90) -> Changeset:
         )
         for at in range(count)
     ]
-    items = [_varied(indexed(m, terms=rng.integers(0, 25, size=int(rng.integers(1, 12)))), rng) for m in said]
+    items = [_varied(indexed(m, terms=rng.integers(0, 25, size=int(rng.integers(1, 12))).tolist()), rng) for m in said]
     ids = [entry.item.id for entry in items]
     pairs = {tuple(sorted(rng.choice(count, size=2, replace=False).tolist())) for _ in range(3 * count)}
     kinds = list(LinkKind)
@@ -183,7 +185,9 @@ async def found(search: Search, arm: str, k: int) -> list[str]:
 
 
 class StoreContract:
-    """The contract suite of stores."""
+    """The contract suite of stores. ``exact``: a search over meanings is exhaustive, however small the bank."""
+
+    exact = True
 
     @pytest.fixture
     def stores(self) -> Stores:
@@ -238,7 +242,9 @@ class StoreContract:
         assert len(await store.messages()) == 1
         await store.commit(changes_of([message(1)], seen=(await store.known([], [])).version))
 
-    async def test_an_item_put_again_keeps_the_links_of_others_and_is_found_by_its_new_words(self, store: Store) -> None:
+    async def test_an_item_put_again_keeps_the_links_of_others_and_is_found_by_its_new_words(
+        self, store: Store
+    ) -> None:
         said = [message(at) for at in range(3)]
         links = (
             Link(source="turn:m0", target="turn:m1", kind=LinkKind.SEMANTIC, weight=0.5),
@@ -278,7 +284,9 @@ class StoreContract:
 
     # Searching
 
-    @pytest.mark.parametrize("name", ["everything", "kinds", "sessions", "speakers", "during", "as_of", "exclude", "nobody"])
+    @pytest.mark.parametrize(
+        "name", ["everything", "kinds", "sessions", "speakers", "during", "as_of", "exclude", "nobody"]
+    )
     @pytest.mark.parametrize("k", [1, 7, 500])
     async def test_arms_agree_with_brute_force_inside_every_scope(self, store: Store, name: str, k: int) -> None:
         changes = corpus()
@@ -291,6 +299,8 @@ class StoreContract:
             ids = [item.id for _, item in await search.load(hits.refs)]
             expected = brute.best(scores, scope, k, positive=arm != "semantic")
             assert len(ids) == len(expected), arm
+            if arm == "semantic" and not self.exact:
+                continue
             np.testing.assert_allclose(hits.scores, [score for _, score in expected], atol=CLOSE, err_msg=arm)
             np.testing.assert_allclose([scores[id_] for id_ in ids], hits.scores, atol=CLOSE, err_msg=arm)
             assert len(set(ids)) == len(ids)
@@ -300,7 +310,12 @@ class StoreContract:
         await store.commit(changes)
         phrase = " ".join(changes.items[5].item.text.split()[1:3]).upper()
         asked = probe(
-            3, during=_day(), terms=np.array([3, 4, 99], dtype=np.uint32), speakers=("Ben",), phrases=(phrase,), asks_when=True
+            3,
+            during=_day(),
+            terms=np.array([3, 4, 99], dtype=np.uint32),
+            speakers=("Ben",),
+            phrases=(phrase,),
+            asks_when=True,
         )
         search = await store.search(asked, Scope(), Weights())
         hits = await search.semantic(500)
@@ -321,14 +336,18 @@ class StoreContract:
         hits = await search.semantic(10)
         ref_of = {item.id: ref for ref, item in await search.load((await search.semantic(500)).refs)}
         edges = await search.edges(hits.refs, 2)
-        got = sorted(zip(edges.origins.tolist(), edges.targets.tolist(), np.round(edges.weights, 3).tolist(), strict=True))
+        rounded = np.round(edges.weights.astype(float), 3).tolist()
+        got = sorted(zip(edges.origins.tolist(), edges.targets.tolist(), rounded, strict=True))
         expected = []
         for ref in hits.refs.tolist():
             both = [(k.source, k.target, k.weight) for k in changes.links]
-            own = [(ref_of[b], w) for a, b, w in (*both, *((b, a, w) for a, b, w in both)) if ref_of.get(a) == ref and b in ref_of]
+            own = [
+                (ref_of[b], w)
+                for a, b, w in (*both, *((b, a, w) for a, b, w in both))
+                if ref_of.get(a) == ref and b in ref_of
+            ]
             expected += [(ref, target, w) for target, w in sorted(own, key=lambda edge: -edge[1])[:2]]
-        assert [w for _, _, w in got] == pytest.approx([w for _, _, w in sorted(expected)], abs=1e-3)
-        assert got == [(a, b, pytest.approx(w, abs=1e-3)) for a, b, w in sorted(expected)]
+        assert got == sorted(expected)
         assert len(edges.kinds) == len(edges.origins)
 
     async def test_within_time_and_load_keep_their_order(self, store: Store) -> None:
@@ -376,7 +395,9 @@ class StoreContract:
             for arm in ("semantic", "lexical", "temporal"):
                 assert len((await getattr(search, arm)(500)).refs) >= 5
             await search.edges(first.refs, 5)
-            assert len((await search.signals(first.refs, np.zeros(len(first.refs), np.float32))).meaning) == len(first.refs)
+            assert len((await search.signals(first.refs, np.zeros(len(first.refs), np.float32))).meaning) == len(
+                first.refs
+            )
             assert (await search.within_time(first.refs)).shape == first.refs.shape
 
     # Forgetting
@@ -413,7 +434,10 @@ class StoreContract:
         [
             (Selection(sessions=("s1",)), {"m2"}),
             (Selection(speakers=("Ben",)), {"m0", "m2"}),
-            (Selection(during=Interval(start=T0, end=T0 + timedelta(minutes=1), precision=Precision.RANGE)), {"m1", "m2"}),
+            (
+                Selection(during=Interval(start=T0, end=T0 + timedelta(minutes=1), precision=Precision.RANGE)),
+                {"m1", "m2"},
+            ),
             (Selection(during=Interval(start=None, end=T0, precision=Precision.RANGE)), {"m0", "m1", "m2"}),
             (Selection(entities=("Paris",)), {"m1", "m2"}),
             (Selection(entities=("e1",)), {"m1", "m2"}),
@@ -527,8 +551,6 @@ class StoreContract:
         asked = replace(probe(), vector=np.eye(8, dtype=np.float32)[3])
         hits = await (await store.search(asked, Scope(), Weights(surroundings=0))).semantic(1)
         assert hits.scores.tolist() == pytest.approx([1.0])
-        with pytest.raises(EmbedderMismatch, match="recollect rebuild bank"):
-            stores.check_embedder(stores.open("bank", embedder=EMBEDDER, dimension=DIMENSION), EMBEDDER, DIMENSION)
 
     async def test_vectors_of_some_items_only_are_refused(self, store: Store) -> None:
         await store.commit(corpus(12))
@@ -559,7 +581,6 @@ class StoreContract:
         assert (info.first, info.last) == (T0, T0 + timedelta(minutes=29))
 
 
-
 def _day() -> Interval:
     return Interval(start=T0 - timedelta(hours=5), end=T0 + timedelta(minutes=40), precision=Precision.DAY)
 
@@ -582,7 +603,7 @@ def _broken(what: str) -> Changeset:
     (entry,) = good.items
     return {
         "link": replace(good, links=(Link(source="turn:m1", target="nowhere", kind=LinkKind.CAUSAL, weight=1.0),)),
-        "mention": replace(good, **{**_entities(["turn:m1", "nowhere"])}),  # type: ignore[arg-type]
+        "mention": replace(good, **_entities(["turn:m1", "nowhere"])),  # type: ignore[arg-type]
         "source": replace(good, items=(replace(entry, item=replace(entry.item, sources=("m1", "m99"))),)),
         "origin": replace(good, items=(replace(entry, item=replace(entry.item, derived_from=("nowhere",))),)),
         "vector": replace(good, items=(replace(entry, vector=np.ones(DIMENSION + 1, dtype=np.float32)),)),

@@ -13,9 +13,10 @@ class RowBatch:
     """Items as columns, ``n`` rows each.
 
     ``seqs``: int64, the store's numbers of the items. ``kinds``, ``sessions``, ``speakers``: their names. ``orders``:
-    int64, the place in the session. ``mentioned``, ``recorded``: int64 microseconds. ``asks``, ``answered``: bool. ``vectors``:
-    float32 ``(n, dimension)``. ``terms``: uint32, all rows' terms joined; ``lengths``: int32, how many each row has.
-    ``spans``: int64 ``(m, 3)``: row within the batch, start and end in microseconds of a time it speaks of.
+    int64, the place in the session. ``mentioned``, ``recorded``: int64 microseconds. ``asks``, ``answered``: bool.
+    ``vectors``: float32 ``(n, dimension)``. ``terms``: uint32, all rows' terms joined; ``lengths``: int32, how many
+    each row has. ``spans``: int64 ``(m, 3)``: row within the batch, start and end in microseconds of a time it speaks
+    of.
     """
 
     seqs: NDArray[np.int64]

@@ -41,14 +41,17 @@ class IndexSearch:
     """Scans the index for one probe. Scans are made once and shared by the arms. Not safe for threads."""
 
     def __init__(self, index: BankIndex, probe: Probe, scope: RowScope, weights: Weights) -> None:
-        self._index, self._probe, self._weights = index, probe, weights
+        self._index, self._probe, self._scope, self._weights = index, probe, scope, weights
         self._speakers = index.table.speakers.find(probe.speakers)
-        self._open = None if scope.everything else allowed_rows(index, scope)
+        self._open: NDArray[np.bool_] | None = None
         self._scan: LexicalScan | None = None
         self._meanings: Floats | None = None
+        self._rows_seen = -1
+        self._keep_up()
 
     def semantic(self, k: int) -> tuple[Rows, Floats]:
         """The ``k`` rows nearest in meaning, by the row and its surroundings: rows, best first, and scores."""
+        self._keep_up()
         if self._index.vectors.approximate and self._open is None:
             ((rows, _),) = self._index.near(self._probe.vector[None, :], _GRAPH_OVERSAMPLE * k, -1.0)
             scores = self._meant(*self._cosines(rows))
@@ -61,6 +64,7 @@ class IndexSearch:
 
     def lexical(self, k: int) -> tuple[Rows, Floats]:
         """The ``k`` rows that share most words with the question, by exchange, passage and session."""
+        self._keep_up()
         scan, w = self._lexical(), self._weights
         scale = w.exchange + w.passage + w.session or 1.0
         scores = (w.exchange * scan.exchange + w.passage * scan.passage + w.session * scan.session) / scale
@@ -69,6 +73,7 @@ class IndexSearch:
 
     def temporal(self, k: int) -> tuple[Rows, Floats]:
         """The ``k`` rows nearest to the middle of the time asked about, of those that overlap it (equations 13, 14)."""
+        self._keep_up()
         if self._probe.during is None:
             return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
         rows, found = self._best(proximity(self._index, self._probe.during), k)
@@ -76,6 +81,7 @@ class IndexSearch:
 
     def signals(self, rows: Rows, *, phrases: Rows, graph: Floats) -> Signals:
         """Every signal of candidates. ``phrases``: rows that hold a quoted phrase; ``graph``: their activations."""
+        self._keep_up()
         table, probe, scan = self._index.table, self._probe, self._lexical()
         own, near = self._cosines(rows)
         when = np.float32(probe.asks_when)
@@ -96,6 +102,7 @@ class IndexSearch:
 
     def allowed(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows the scope lets through."""
+        self._keep_up()
         live = self._index.table.alive.view[rows]
         return live if self._open is None else live & self._open[rows]
 
@@ -105,9 +112,18 @@ class IndexSearch:
             return np.ones(len(rows), dtype=np.bool_)
         return proximity(self._index, self._probe.during)[rows] > 0
 
+    def _keep_up(self) -> None:
+        """Scan anew where rows have come to the index since: others write to it while a question is being answered."""
+        if len(self._index) == self._rows_seen:
+            return
+        self._rows_seen = len(self._index)
+        self._open = None if self._scope.everything else allowed_rows(self._index, self._scope)
+        self._scan = self._meanings = None
+
     def _meant(self, own: Floats, near: Floats) -> Floats:
         w = self._weights
-        return (w.meaning * own + w.surroundings * near) / np.float32(w.meaning + w.surroundings or 1.0)
+        share = np.float32(w.meaning / ((w.meaning + w.surroundings) or 1.0))
+        return share * own + (1 - share) * near
 
     def _lexical(self) -> LexicalScan:
         if self._scan is None:

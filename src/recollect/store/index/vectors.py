@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,8 +75,8 @@ class _Graph:
         self._index = self._new()
         self._filled = 0
 
-    def _new(self):  # type: ignore[no-untyped-def]
-        from usearch.index import Index
+    def _new(self) -> Any:
+        from usearch.index import Index  # 60 ms that only large banks should pay
 
         return Index(ndim=self._dimension, metric="ip", dtype="f16", connectivity=16, expansion_add=64)
 

@@ -12,8 +12,8 @@ from recollect.domain.changes import Changeset
 from recollect.domain.items import IndexedItem
 from recollect.domain.messages import StoredMessage
 from recollect.domain.time import to_micros
-from recollect.errors import InvalidInput, MessageConflict, StaleWrite
-from recollect.store.sqlite.database import read_state
+from recollect.errors import EmbedderMismatch, InvalidInput, MessageConflict, StaleWrite
+from recollect.store.sqlite.database import read_state, recorded_embedder
 from recollect.store.sqlite.rows import entity_row, item_row, merge_row, message_row, occurrence_row, offset_of
 from recollect.store.sqlite.sql import query
 
@@ -26,9 +26,7 @@ def write_changes(connection: sqlite3.Connection, changes: Changeset) -> None:
         MessageConflict: a message id is taken.
         InvalidInput: something names a message, an item, an entity or a session that is not there.
     """
-    version, _ = read_state(connection)
-    if changes.seen is not None and version != changes.seen:
-        raise StaleWrite(f"the bank moved from version {changes.seen} to {version}")
+    require_version(connection, changes.seen)
     (version,) = connection.execute(query("bump_version"), (changes.author,)).fetchone()
     try:
         _write(connection, changes, version)
@@ -51,6 +49,47 @@ def _write(connection: sqlite3.Connection, changes: Changeset, version: int) -> 
     connection.executemany(query("add_mention"), mentions)
     connection.executemany(query("put_merge"), [merge_row(merge) for merge in changes.merges])
     connection.executemany(query("add_job"), [(job.id, job.kind, job.payload) for job in changes.jobs])
+
+
+def require_version(connection: sqlite3.Connection, seen: int | None) -> None:
+    """Refuse a write that was derived from another version of the bank.
+
+    Raises:
+        StaleWrite: names both.
+    """
+    version, _ = read_state(connection)
+    if seen is not None and version != seen:
+        raise StaleWrite(f"the bank moved from version {seen} to {version}")
+
+
+def require_vectors(
+    connection: sqlite3.Connection, items: Sequence[IndexedItem], embedder: str, dimension: int
+) -> None:
+    """Refuse vectors that do not go with the bank's.
+
+    Raises:
+        EmbedderMismatch: another process has embedded the bank anew since it was opened here.
+        InvalidInput: a vector has another length than the bank's.
+    """
+    require_embedder(connection, embedder, dimension)
+    for entry in items:
+        if entry.vector.shape != (dimension,):
+            raise InvalidInput(f"item {entry.item.id!r} has a vector of shape {entry.vector.shape}, not ({dimension},)")
+
+
+def require_embedder(connection: sqlite3.Connection, embedder: str, dimension: int) -> None:
+    """Refuse to go on when another process has embedded the bank anew.
+
+    Raises:
+        EmbedderMismatch: says by whose vectors.
+    """
+    recorded = recorded_embedder(connection)
+    if recorded != (embedder, dimension):
+        name, length = recorded or ("nobody", 0)
+        raise EmbedderMismatch(
+            f"the bank was opened with vectors of {embedder} ({dimension} dimensions), and has been rebuilt meanwhile "
+            f"with those of {name} ({length}); open it again with that embedder"
+        )
 
 
 def numbers_of(connection: sqlite3.Connection, name: str, ids: Iterable[str]) -> dict[str, int]:

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from recollect.errors import NewerSchema, NotABank, RecollectError, StoreError, StoreUnavailable
+from recollect.errors import InvalidInput, NewerSchema, NotABank, RecollectError, StoreError, StoreUnavailable
 from recollect.store.sqlite.sql import migrations, query
 
 APPLICATION_ID = 0x52434C54  # "RCLT", in the file's header
 BUSY_MS = 30_000
+UPKEEP_BUSY_MS = 2_000
 
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {BUSY_MS}",
@@ -86,7 +87,12 @@ class Database:
         """The writing connection outside any transaction, with all idle readers closed: for upkeep of the file."""
         with self._write_lock, self._errors():
             self._close_idle()
-            yield self._writer
+            # Other processes cannot write while this one waits for their readers.
+            self._writer.execute(f"PRAGMA busy_timeout = {UPKEEP_BUSY_MS}")
+            try:
+                yield self._writer
+            finally:
+                self._writer.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
 
     def close(self) -> None:
         with self._write_lock:
@@ -128,8 +134,10 @@ class Database:
 
     def _migrate(self) -> None:
         connection = self._writer
+        connection.execute("BEGIN")  # one snapshot: another process may be making the bank right now
         mine = connection.execute("PRAGMA application_id").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        connection.execute("ROLLBACK")
         if mine != APPLICATION_ID and (mine or tables):
             raise NotABank(f"{self.path} is an SQLite database, but no bank of recollect's")
         if mine != APPLICATION_ID:
@@ -138,7 +146,8 @@ class Database:
         known = [name for name, _ in migrations()]
         if later := done.difference(known):
             raise NewerSchema(
-                f"{self.path} was written by a later recollect (migration {max(later)}); upgrade: pip install -U recollect"
+                f"{self.path} was written by a later recollect (migration {max(later)}); "
+                "upgrade: pip install -U recollect"
             )
         for name, script in migrations():
             if name not in done:
@@ -166,6 +175,12 @@ class Database:
             raise
         except sqlite3.Error as exc:
             raise self._translated(exc) from exc
+        except UnicodeEncodeError as exc:
+            raise InvalidInput(
+                f"{exc.object[max(0, exc.start - 20) : exc.end + 20]!r} holds a lone surrogate, which no file can keep"
+            ) from exc
+        except OverflowError as exc:
+            raise InvalidInput(f"a number is too large to be kept ({exc})") from exc
 
     def _translated(self, exc: sqlite3.Error) -> StoreError:
         code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
@@ -197,6 +212,18 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
+
+
+def recorded_embedder(connection: sqlite3.Connection) -> tuple[str, int] | None:
+    """Whose vectors the bank holds, and their length; ``None`` while a bank is being made."""
+    rows = dict(connection.execute(query("embedder")).fetchall())
+    return (rows["embedder"], int(rows["dimension"])) if len(rows) == 2 else None
+
+
+def record_embedder(connection: sqlite3.Connection, embedder: str, dimension: int) -> None:
+    """Record whose vectors a bank holds."""
+    for key, value in (("embedder", embedder), ("dimension", str(dimension))):
+        connection.execute(query("set_setting"), {"key": key, "value": value})
 
 
 def read_state(connection: sqlite3.Connection) -> tuple[int, int]:

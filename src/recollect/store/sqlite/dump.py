@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Generator, Iterable, Iterator
 
 import numpy as np
 
@@ -18,50 +19,66 @@ from recollect.store.sqlite.sql import query
 CHUNK = 500
 
 
-def dump(database: Database) -> Iterator[Changeset]:
-    """The bank's sessions and entities, then messages, items, mentions, links and merges, in chunks."""
-    sessions = tuple(session_from(row) for row in _all(database, "sessions"))
-    entities = tuple(entity_from(row) for row in _all(database, "entities"))
-    yield Changeset(sessions=sessions, entities=entities)
-    for rows in _chunks(database, "messages_from"):
-        yield Changeset(messages=tuple(message_from(row[1:]) for row in rows))
-    for rows in _chunks(database, "indexing_from"):
-        yield Changeset(items=tuple(_indexed(database, rows)))
-    for rows in _chunks(database, "mentions_from"):
-        yield Changeset(mentions=tuple(Mention(entity=row[1], item=row[2], surface=row[3]) for row in rows))
-    for rows in _chunks(database, "links_from"):
-        yield Changeset(links=tuple(_link(row) for row in rows))
-    yield Changeset(merges=tuple(merge_from(row) for row in _all(database, "merges")))
-
-
-def _all(database: Database, name: str) -> list[Row]:
+def dump(database: Database) -> Generator[Changeset]:
+    """The bank's sessions and entities, then messages, items, mentions, links and merges, in chunks, of one moment."""
+    if database.path is None:  # no snapshots there: what is written meanwhile must wait, and so is kept from waiting
+        with database.reading() as connection:
+            parts = list(_parts(connection))
+        yield from parts
+        return
     with database.reading() as connection:
-        return connection.execute(query(name)).fetchall()
+        yield from _parts(connection)
 
 
-def _chunks(database: Database, name: str) -> Iterator[list[Row]]:
+def _parts(connection: sqlite3.Connection) -> Iterator[Changeset]:
+    sessions = tuple(session_from(row) for row in connection.execute(query("sessions")))
+    entities = tuple(entity_from(row) for row in connection.execute(query("entities")))
+    yield Changeset(sessions=sessions, entities=entities)
+    for rows in _chunks(connection, "messages_from"):
+        yield Changeset(messages=tuple(message_from(row[1:]) for row in rows))
+    for items in _origins_first(_indexed(connection, rows) for rows in _chunks(connection, "indexing_from")):
+        yield Changeset(items=tuple(items))
+    for rows in _chunks(connection, "mentions_from"):
+        yield Changeset(mentions=tuple(Mention(entity=row[1], item=row[2], surface=row[3]) for row in rows))
+    for rows in _chunks(connection, "links_from"):
+        yield Changeset(links=tuple(_link(row) for row in rows))
+    yield Changeset(merges=tuple(merge_from(row) for row in connection.execute(query("merges"))))
+
+
+def _chunks(connection: sqlite3.Connection, name: str) -> Iterator[list[Row]]:
     """Rows of a query that takes the number after which to go on and how many to give, number first."""
     after = 0
-    while True:
-        with database.reading() as connection:
-            rows = connection.execute(query(name), {"after": after, "count": CHUNK}).fetchall()
-        if not rows:
-            return
+    while rows := connection.execute(query(name), {"after": after, "count": CHUNK}).fetchall():
         after = rows[-1][0]
         yield rows
 
 
-def _indexed(database: Database, rows: list[Row]) -> Iterator[IndexedItem]:
+def _indexed(connection: sqlite3.Connection, rows: list[Row]) -> list[IndexedItem]:
     wanted = json.dumps([row[0] for row in rows])
-    with database.reading() as connection:
-        items: dict[int, Item] = {row[0]: item_from(row) for row in connection.execute(query("items"), (wanted,))}
-    for seq, vector, terms, asks in rows:
-        yield IndexedItem(
+    items: dict[int, Item] = {row[0]: item_from(row) for row in connection.execute(query("items"), (wanted,))}
+    return [
+        IndexedItem(
             item=items[seq],
             vector=np.frombuffer(vector, dtype="<f2").astype(np.float32),
             terms=np.frombuffer(terms, dtype="<u4").astype(np.uint32),
             asks=bool(asks),
         )
+        for seq, vector, terms, asks in rows
+    ]
+
+
+def _origins_first(chunks: Iterable[list[IndexedItem]]) -> Iterator[list[IndexedItem]]:
+    """Chunks of items in which none comes before those it is derived from: an item can be remade from later ones."""
+    given: set[str] = set()
+    waiting: list[IndexedItem] = []
+    for chunk in chunks:
+        waiting += chunk
+        while ready := [entry for entry in waiting if given.issuperset(entry.item.derived_from)]:
+            given.update(entry.item.id for entry in ready)
+            waiting = [entry for entry in waiting if entry.item.id not in given]
+            yield ready
+    if waiting:  # derived from each other
+        yield waiting
 
 
 def _link(row: Row) -> Link:

@@ -6,16 +6,16 @@ import re
 import unicodedata
 from pathlib import Path
 
-from recollect.errors import BadBankName, BankNotFound, EmbedderMismatch, NotABank, StoreUnavailable
-from recollect.store.protocol import Store
-from recollect.store.sqlite.database import Database
-from recollect.store.sqlite.sql import query
-from recollect.store.sqlite.store import GRAPH_FROM_ROWS, SqliteStore, record_embedder
+from recollect.errors import BadBankName, BankNotFound, NotABank, StoreUnavailable
+from recollect.store.index.index import GRAPH_FROM_ROWS
+from recollect.store.sqlite.database import Database, record_embedder, recorded_embedder
+from recollect.store.sqlite.store import SqliteStore
 
 MEMORY = ":memory:"
 SUFFIX = ".bank"
 
 _NAME = re.compile(r"\w(?:[\w .@+-]{0,98}[\w@+-])?")
+_MOST_BYTES = 240  # a file's name has at most 255, endings included
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 
 
@@ -40,12 +40,11 @@ class SqliteFolder:
         return tuple(sorted(path.name.removesuffix(SUFFIX) for path in self._folder.glob(f"*{SUFFIX}")))
 
     def open(self, name: str, *, embedder: str, dimension: int, create: bool = True) -> SqliteStore:
-        """Open a bank; the same name gives the same object until it is closed.
+        """Open a bank; the same name gives the same object until it is closed. A new one records the embedder given.
 
         Raises:
             BadBankName: the name cannot be a file's.
             BankNotFound: there is none, and ``create`` is false.
-            EmbedderMismatch: the bank's vectors come from another embedder.
             StoreUnavailable, NotABank, NewerSchema: see :class:`Database`.
         """
         name = checked_name(name)
@@ -63,18 +62,6 @@ class SqliteFolder:
             )
             self._open[name] = store
         return store
-
-    def check_embedder(self, store: Store, embedder: str, dimension: int) -> None:
-        """Refuse a bank whose vectors come from another embedder.
-
-        Raises:
-            EmbedderMismatch: names both, and the command that mends it.
-        """
-        if (store.embedder, store.dimension) != (embedder, dimension):
-            raise EmbedderMismatch(
-                f"bank {store.name!r} holds vectors of {store.embedder} ({store.dimension} dimensions), but {embedder} "
-                f"({dimension}) is configured; embed its items anew with: recollect rebuild {store.name}"
-            )
 
     async def drop(self, name: str) -> None:
         """Erase a bank with all its files.
@@ -114,10 +101,10 @@ def checked_name(name: str) -> str:
         BadBankName: says what is allowed.
     """
     name = unicodedata.normalize("NFC", name)
-    if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or ".." in name:
+    if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or ".." in name or len(name.encode()) > _MOST_BYTES:
         raise BadBankName(
-            f"{name!r} cannot be a bank's name: use 1 to 100 letters, digits, blanks and . _ @ + -, beginning with a "
-            "letter or digit, not ending with a dot or blank"
+            f"{name!r} cannot be a bank's name: use 1 to 100 letters, digits, blanks and . _ @ + - (at most "
+            f"{_MOST_BYTES} bytes in UTF-8), beginning with a letter or digit, not ending with a dot or blank"
         )
     return name
 
@@ -138,9 +125,11 @@ def _make(folder: Path) -> None:
 def _claim_embedder(database: Database, embedder: str, dimension: int) -> tuple[str, int]:
     """The embedder that the bank records; a new bank records the one given."""
     with database.reading() as connection:
-        rows = [connection.execute(query("setting"), {"key": key}).fetchone() for key in ("embedder", "dimension")]
-    if rows[0] is not None and rows[1] is not None:
-        return rows[0][0], int(rows[1][0])
-    with database.writing() as connection:
-        record_embedder(connection, embedder, dimension)
-    return embedder, dimension
+        recorded = recorded_embedder(connection)
+    if recorded is None:
+        with database.writing() as connection:
+            recorded = recorded_embedder(connection)  # another process may have been faster
+            if recorded is None:
+                recorded = embedder, dimension
+                record_embedder(connection, embedder, dimension)
+    return recorded

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,16 +15,14 @@ from recollect.domain.time import Interval, to_micros
 from recollect.store.protocol import Selection
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.sql import query
+from recollect.store.sqlite.traces import pieces_in, pieces_of
 
 _FOREVER = int(np.iinfo(np.int64).max)
-_PIECE = 48
-_SHORTEST_PIECE = 12
-_MOST_PIECES = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """What a removal took away, in numbers; ``texts`` are the words to look for, ``orphans`` ids left without a turn."""
+    """What a removal took away; ``texts`` are words to look for, ``orphans`` ids of messages left without a turn."""
 
     messages: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
@@ -44,16 +43,18 @@ def remove(connection: sqlite3.Connection, selection: Selection) -> Removed:
         return Removed()
     items = json.dumps([item for (item,) in connection.execute(query("doomed_items"))])
     of_items = {"items": items}
+    touched = {"entities": json.dumps([id_ for (id_,) in connection.execute(query("entities_of"), of_items)])}
     orphans = tuple(id_ for (id_,) in connection.execute(query("orphans"), of_items))
     links = connection.execute(query("count_links_of"), of_items).fetchone()[0]
     mentions = connection.execute(query("count_mentions_of"), of_items).fetchone()[0]
     jobs = connection.execute(query("delete_jobs")).rowcount
     gone = connection.execute(query("delete_items"), of_items).rowcount
+    connection.execute(query("restart_sessions"))
     connection.execute(query("delete_messages"))
     sessions = connection.execute(query("delete_empty_sessions")).rowcount
     connection.execute(query("delete_unheard_merges"))
-    entities = connection.execute(query("delete_unmentioned_entities")).rowcount
-    connection.execute(query("rename_entities"))
+    entities = connection.execute(query("delete_unmentioned_entities"), touched).rowcount
+    connection.execute(query("retell_entities"), touched)
     connection.execute(query("purge_words"))
     connection.execute(query("bump_epoch"))
     return Removed(
@@ -73,17 +74,36 @@ def scrub(database: Database, texts: Sequence[str], files: Sequence[Path]) -> tu
     """Fold the write-ahead log into the file and look for the texts in every file; names those that hold some.
 
     Pages are overwritten as they are freed; where a trace is found all the same, the file is written anew and looked
-    through again.
+    through again. A log that another process keeps open counts as holding some.
     """
+    pieces = pieces_of(texts)
     with database.alone() as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        pieces = list(_telling_pieces(connection, texts))
-        found = _files_holding(pieces, files)
-        if found:
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            found = _files_holding(pieces, files)
-    return found
+        held = _fold_log(connection)
+        found = _files_holding(connection, pieces, files)
+        if found and not held:
+            with suppress(sqlite3.OperationalError):  # no room for a second copy: the receipt tells what is left
+                connection.execute("VACUUM")
+            held = _fold_log(connection)
+            found = _files_holding(connection, pieces, files)
+    logs = {file.name for file in files if held and file.name.endswith("-wal")}
+    return tuple(sorted({*found, *logs}))
+
+
+def _fold_log(connection: sqlite3.Connection) -> bool:
+    """Fold the write-ahead log into the file and empty it; gives whether another process kept that from happening."""
+    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return bool(busy)
+
+
+def _files_holding(connection: sqlite3.Connection, pieces: Sequence[str], files: Sequence[Path]) -> set[str]:
+    """Names of the files that hold pieces which no surviving row has: those would be a leak."""
+    found = {file.name: pieces_in(file, pieces) for file in files}
+    leaks = {
+        piece
+        for piece in set().union(*found.values())
+        if not connection.execute(query("survives"), {"piece": piece}).fetchone()[0]
+    }
+    return {name for name, there in found.items() if there & leaks}
 
 
 def _mark(connection: sqlite3.Connection, selection: Selection) -> None:
@@ -108,28 +128,3 @@ def _bounds(during: Interval) -> dict[str, int]:
         "start": -_FOREVER if during.start is None else to_micros(during.start),
         "end": _FOREVER if during.end is None else to_micros(during.end),
     }
-
-
-def _telling_pieces(connection: sqlite3.Connection, texts: Sequence[str]) -> Iterator[bytes]:
-    """Pieces of the forgotten texts that no surviving message or item contains: finding one would be a leak."""
-    pieces = list(dict.fromkeys(piece for text in texts for piece in _pieces(text)))
-    step = max(1, len(pieces) // _MOST_PIECES)
-    for piece in pieces[::step]:
-        if not connection.execute(query("survives"), {"piece": piece}).fetchone()[0]:
-            yield piece.encode("utf-8")
-
-
-def _pieces(text: str) -> Iterator[str]:
-    for start in range(0, max(len(text), 1), _PIECE):
-        piece = text[start : start + _PIECE]
-        if len(piece) >= _SHORTEST_PIECE:
-            yield piece
-
-
-def _files_holding(pieces: Sequence[bytes], files: Sequence[Path]) -> tuple[str, ...]:
-    return tuple(file.name for file in files if file.exists() and _holds(file, pieces))
-
-
-def _holds(file: Path, pieces: Sequence[bytes]) -> bool:
-    content = file.read_bytes()
-    return any(piece in content for piece in pieces)

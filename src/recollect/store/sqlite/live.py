@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from recollect.store.index.index import GRAPH_FROM_ROWS, BankIndex
+from recollect.store.index.index import BankIndex
+from recollect.store.sqlite.commit import require_embedder
 from recollect.store.sqlite.database import Database, read_state
 from recollect.store.sqlite.rows import batch_from
 from recollect.store.sqlite.sql import query
@@ -22,13 +24,14 @@ class LiveIndex:
     that does not fit the bank is not used.
     """
 
-    def __init__(self, database: Database, dimension: int, graph_path: Path | None, graph_from: int) -> None:
+    def __init__(self, database: Database, embedder: tuple[str, int], graph_path: Path | None, graph_from: int) -> None:
         self._database = database
-        self._dimension = dimension
+        self._embedder = embedder
+        self._dimension = embedder[1]
         self._graph_path = graph_path
         self._graph_from = graph_from
         self._lock = threading.RLock()
-        self._index = BankIndex(dimension, graph_from)
+        self._index = BankIndex(self._dimension, graph_from)
         self._version, self._epoch = 0, -1
 
     @contextmanager
@@ -45,11 +48,21 @@ class LiveIndex:
             yield
 
     def save(self) -> None:
-        """Keep the graph in its file, if the bank is large enough to have one."""
-        with self._lock:
-            if self._graph_path is None or not self._index.vectors.approximate:
+        """Keep the graph in its file, if the bank is large enough to have one.
+
+        It is derived: where it cannot be kept, it is made anew the next time. One that holds what another process has
+        forgotten since is not kept.
+        """
+        with self._lock, suppress(Exception):
+            if self._graph_path is None or not self._index.vectors.approximate or self._outdated():
                 return
-            self._index.save_graph(self._graph_path)
+            self._note_path.unlink(missing_ok=True)
+            fresh = self._graph_path.with_name(f"{self._graph_path.name}.{os.getpid()}")
+            try:
+                self._index.save_graph(fresh)
+                fresh.replace(self._graph_path)
+            finally:
+                fresh.unlink(missing_ok=True)
             note = {"epoch": self._epoch, "version": self._version, "rows": len(self._index)}
             self._note_path.write_text(json.dumps(note), "utf-8")
 
@@ -58,12 +71,17 @@ class LiveIndex:
         assert self._graph_path is not None
         return self._graph_path.with_suffix(self._graph_path.suffix + ".json")
 
+    def _outdated(self) -> bool:
+        with self._database.reading() as connection:
+            return read_state(connection)[1] != self._epoch
+
     def _catch_up(self) -> None:
         with self._database.reading() as connection:
             version, epoch = read_state(connection)
             if (version, epoch) == (self._version, self._epoch):
                 return
             if epoch != self._epoch or self._index.wasted:
+                require_embedder(connection, *self._embedder)
                 self._index, self._version = BankIndex(self._dimension, self._graph_from), 0
                 self._epoch = epoch
                 self._load_saved(connection)
@@ -90,6 +108,3 @@ class LiveIndex:
         if saved_epoch == self._epoch and count == rows and self._index.vectors.load(self._graph_path, rows):
             self._append(connection, 0, version)
             self._version = version
-
-
-__all__ = ["GRAPH_FROM_ROWS", "LiveIndex"]

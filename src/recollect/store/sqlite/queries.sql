@@ -10,8 +10,8 @@ UPDATE state SET version = version + 1, author = ? RETURNING version;
 -- name: bump_epoch
 UPDATE state SET version = version + 1, epoch = epoch + 1, author = '';
 
--- name: setting
-SELECT value FROM setting WHERE key = :key;
+-- name: embedder
+SELECT key, value FROM setting WHERE key IN ('embedder', 'dimension');
 
 -- name: set_setting
 INSERT INTO setting (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value;
@@ -183,8 +183,15 @@ SELECT (SELECT count(*) FROM message), (SELECT count(*) FROM session), (SELECT c
        (SELECT count(*) FROM entity), (SELECT count(*) FROM link), (SELECT min(at) FROM message),
        (SELECT max(at) FROM message);
 
+-- name: count_items
+SELECT count(*) FROM item;
+
 -- name: set_vector
 UPDATE indexing SET vector = ? WHERE item = (SELECT seq FROM item WHERE id = ?);
+
+-- name: give_up_jobs
+UPDATE job SET state = 'dead', worker = NULL, lease_until = NULL, error = 'its worker vanished each time'
+WHERE state = 'claimed' AND lease_until < :now AND attempts >= :most;
 
 -- name: claim_job
 UPDATE job SET state = 'claimed', attempts = attempts + 1, worker = :worker, lease_until = :until
@@ -202,7 +209,7 @@ UPDATE job SET state = 'done', worker = NULL, lease_until = NULL, error = NULL W
 -- name: fail_job
 UPDATE job SET state = CASE WHEN attempts >= :most THEN 'dead' ELSE 'waiting' END, worker = NULL, lease_until = NULL,
     error = :error, run_after = :run_after
-WHERE id = :id;
+WHERE id = :id AND state = 'claimed' AND attempts = :attempts;
 
 -- name: doomed_clear
 DELETE FROM temp.doomed;
@@ -265,23 +272,46 @@ DELETE FROM message WHERE seq IN (SELECT seq FROM temp.doomed);
 -- name: delete_empty_sessions
 DELETE FROM session WHERE NOT EXISTS (SELECT 1 FROM message WHERE message.session = session.id);
 
+-- name: entities_of
+SELECT DISTINCT entity FROM mention WHERE item IN (SELECT value FROM json_each(:items));
+
 -- name: delete_unmentioned_entities
-DELETE FROM entity WHERE NOT EXISTS (SELECT 1 FROM mention WHERE mention.entity = entity.id);
+DELETE FROM entity WHERE id IN (SELECT value FROM json_each(:entities))
+  AND NOT EXISTS (SELECT 1 FROM mention WHERE mention.entity = entity.id);
 
 -- name: delete_unheard_merges
-DELETE FROM entity_merge
-WHERE NOT EXISTS (SELECT 1 FROM mention WHERE mention.surface = entity_merge.surface);
+DELETE FROM entity_merge WHERE surface NOT IN (SELECT surface FROM mention);
 
--- name: rename_entities
-UPDATE entity SET name = (SELECT surface FROM mention WHERE entity = entity.id ORDER BY item LIMIT 1)
-WHERE NOT EXISTS (SELECT 1 FROM mention WHERE mention.entity = entity.id AND mention.surface = entity.name);
+-- name: retell_entities
+UPDATE entity SET
+    name = CASE
+        WHEN EXISTS (SELECT 1 FROM mention m WHERE m.entity = entity.id AND m.surface = entity.name) THEN name
+        ELSE (SELECT m.surface FROM mention m WHERE m.entity = entity.id ORDER BY m.item LIMIT 1) END,
+    first_seen = (SELECT min(i.mentioned) FROM mention m JOIN item i ON i.seq = m.item WHERE m.entity = entity.id),
+    last_seen = (SELECT max(i.mentioned) FROM mention m JOIN item i ON i.seq = m.item WHERE m.entity = entity.id)
+WHERE id IN (SELECT value FROM json_each(:entities));
+
+-- name: restart_sessions
+UPDATE session SET (started, started_offset) = (
+    SELECT m.at, m.at_offset FROM message m
+    WHERE m.session = session.id AND m.seq NOT IN (SELECT seq FROM temp.doomed) ORDER BY m.at, m.seq LIMIT 1
+)
+WHERE EXISTS (
+    SELECT 1 FROM message m WHERE m.seq IN (SELECT seq FROM temp.doomed) AND m.session = session.id AND m.at = started
+) AND EXISTS (SELECT 1 FROM message m WHERE m.session = session.id AND m.seq NOT IN (SELECT seq FROM temp.doomed));
 
 -- name: purge_words
 INSERT INTO item_fts (item_fts) VALUES ('optimize');
 
 -- name: survives
-SELECT EXISTS (SELECT 1 FROM message WHERE instr(text, :piece) OR instr(captions, :piece))
-    OR EXISTS (SELECT 1 FROM item WHERE instr(text, :piece));
+SELECT EXISTS (SELECT 1 FROM message
+               WHERE instr(lower(text), lower(:piece)) OR instr(lower(captions), lower(:piece))
+                  OR instr(lower(speaker), lower(:piece)) OR instr(id, :piece))
+    OR EXISTS (SELECT 1 FROM item WHERE instr(lower(text), lower(:piece)) OR instr(id, :piece))
+    OR EXISTS (SELECT 1 FROM mention WHERE instr(lower(surface), lower(:piece)))
+    OR EXISTS (SELECT 1 FROM session WHERE instr(lower(id), lower(:piece)))
+    OR EXISTS (SELECT 1 FROM setting WHERE instr(value, :piece))
+    OR EXISTS (SELECT 1 FROM sqlite_schema WHERE instr(sql, :piece));
 
 -- name: messages_from
 SELECT seq, id, session, position, speaker, role, text, captions, at, at_offset, recorded

@@ -30,13 +30,10 @@ def offset_of(moment: datetime) -> int:
 
 def moment_from(micros: int, offset: int) -> datetime:
     """The moment in the zone it was given in."""
-    moment = from_micros(micros)
     if not offset:
-        return moment
-    try:
-        return moment.astimezone(timezone(timedelta(minutes=offset)))
-    except OverflowError:  # the first or last hours that a datetime can hold
-        return moment
+        return from_micros(micros)
+    # The first and the last hours that a datetime can hold may exist in that zone alone, and not in UTC.
+    return from_micros(micros + offset * 60_000_000).replace(tzinfo=timezone(timedelta(minutes=offset)))
 
 
 def message_from(row: Row) -> StoredMessage:

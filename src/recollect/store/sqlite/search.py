@@ -95,7 +95,8 @@ class SqliteSearch:
             return _edges_of(*np.empty((4, 0)))
         origins, targets, kinds, weights = zip(*found, strict=True)
         edges = _edges_of(origins, targets, [_KIND_CODES[kind] for kind in kinds], weights)
-        return _picked(edges, np.flatnonzero(self._in_scope(edges.targets) & _heaviest(edges, limit)))
+        edges = _picked(edges, np.flatnonzero(self._in_scope(edges.targets)))
+        return _picked(edges, np.flatnonzero(_heaviest(edges, limit)))
 
     def _in_scope(self, refs: Refs) -> NDArray[np.bool_]:
         with self._live.held(self._index):

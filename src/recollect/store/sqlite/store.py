@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -23,13 +24,15 @@ from recollect.domain.queries import Probe, Scope
 from recollect.domain.receipts import ForgetReceipt
 from recollect.domain.signals import Weights
 from recollect.domain.time import from_micros, to_micros
+from recollect.errors import StaleWrite
+from recollect.store.index.index import GRAPH_FROM_ROWS
 from recollect.store.protocol import EntityTables, Known, Selection, SessionEnd
-from recollect.store.sqlite.commit import numbers_of, vector_blob, write_changes
-from recollect.store.sqlite.database import Database, read_state
+from recollect.store.sqlite.commit import numbers_of, require_vectors, require_version, vector_blob, write_changes
+from recollect.store.sqlite.database import Database, read_state, record_embedder
 from recollect.store.sqlite.dump import dump
 from recollect.store.sqlite.forget import Removed, remove, scrub
-from recollect.store.sqlite.live import GRAPH_FROM_ROWS, LiveIndex
-from recollect.store.sqlite.rows import entity_from, entity_row, merge_from, message_from
+from recollect.store.sqlite.live import LiveIndex
+from recollect.store.sqlite.rows import Row, entity_from, entity_row, merge_from, message_from
 from recollect.store.sqlite.search import SqliteSearch, load_items
 from recollect.store.sqlite.sql import query
 
@@ -118,7 +121,7 @@ class SqliteStore:
             last=None if last is None else from_micros(last),
             embedder=self._embedder,
             dimension=self._dimension,
-            size_bytes=sum(file.stat().st_size for file in self._files() if file.exists()),
+            size_bytes=sum(map(_size, self._files())),
         )
 
     async def commit(self, changes: Changeset) -> None:
@@ -134,7 +137,7 @@ class SqliteStore:
             "now": to_micros(now),
             "until": to_micros(now + timedelta(seconds=lease_s)),
         }
-        row = await self._write(lambda: self._execute("claim_job", bounds))
+        row = await self._write(lambda: self._claim(bounds))
         return Job(id=row[0], kind=row[1], payload=row[2], attempts=row[3]) if row else None
 
     async def settle(self, job: Job, *, error: str | None, now: datetime) -> None:
@@ -142,7 +145,13 @@ class SqliteStore:
             await self._write(lambda: self._execute("finish_job", {"id": job.id}))
             return
         later = to_micros(now + timedelta(seconds=RETRY_S * 2**job.attempts))
-        bounds = {"id": job.id, "error": error, "most": MOST_ATTEMPTS, "run_after": later}
+        bounds = {
+            "id": job.id,
+            "attempts": job.attempts,
+            "error": error,
+            "most": MOST_ATTEMPTS,
+            "run_after": later,
+        }
         await self._write(lambda: self._execute("fail_job", bounds))
 
     async def split(self, merge: Merge, entity: Entity, moved: Sequence[Mention]) -> None:
@@ -152,18 +161,25 @@ class SqliteStore:
         return _in_thread(dump(self._database))
 
     async def replace_vectors(
-        self, embedder: str, dimension: int, vectors: Sequence[tuple[str, NDArray[np.float32]]]
+        self,
+        embedder: str,
+        dimension: int,
+        vectors: Sequence[tuple[str, NDArray[np.float32]]],
+        *,
+        seen: int | None = None,
     ) -> None:
-        await self._write(lambda: self._replace_vectors(embedder, dimension, vectors))
+        await self._write(lambda: self._replace_vectors(embedder, dimension, vectors, seen))
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._live.save)
-        await asyncio.to_thread(self._database.close)
+        try:
+            await asyncio.to_thread(self._live.save)
+        finally:
+            await asyncio.to_thread(self._database.close)
 
     def _new_index(self) -> LiveIndex:
         path = self._database.path
         graph_path = None if path is None else path.with_suffix(".hnsw")
-        return LiveIndex(self._database, self._dimension, graph_path, self._graph_from)
+        return LiveIndex(self._database, (self._embedder, self._dimension), graph_path, self._graph_from)
 
     def _files(self) -> list[Path]:
         path = self._database.path
@@ -172,8 +188,12 @@ class SqliteStore:
         beside = [path.with_suffix(".hnsw"), path.with_suffix(".hnsw.json")]
         return [path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm"), *beside]
 
-    async def _read(self, name: str, bounds: Sequence[object]) -> list[tuple[object, ...]]:
-        def read():  # type: ignore[no-untyped-def]
+    def _drop_graph(self) -> None:
+        for file in self._files()[3:]:
+            file.unlink(missing_ok=True)
+
+    async def _read(self, name: str, bounds: Sequence[object]) -> list[Row]:
+        def read() -> list[Row]:
             with self._database.reading() as connection:
                 return connection.execute(query(name), bounds).fetchall()
 
@@ -182,12 +202,22 @@ class SqliteStore:
     async def _write(self, work: Callable[[], T]) -> T:
         return await asyncio.to_thread(work)
 
-    def _execute(self, name: str, bounds: dict[str, object]) -> tuple[object, ...] | None:
+    def _execute(self, name: str, bounds: dict[str, object]) -> Row | None:
         with self._database.writing() as connection:
-            return connection.execute(query(name), bounds).fetchone()
+            row: Row | None = connection.execute(query(name), bounds).fetchone()
+            return row
+
+    def _claim(self, bounds: dict[str, object]) -> Row | None:
+        with self._database.writing() as connection:
+            # A job that takes its worker down each time must not be claimed for ever.
+            connection.execute(query("give_up_jobs"), {"now": bounds["now"], "most": MOST_ATTEMPTS})
+            row: Row | None = connection.execute(query("claim_job"), bounds).fetchone()
+            return row
 
     def _commit(self, changes: Changeset) -> None:
         with self._database.writing() as connection:
+            if changes.items:
+                require_vectors(connection, changes.items, self._embedder, self._dimension)
             write_changes(connection, changes)
 
     def _nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
@@ -263,34 +293,44 @@ class SqliteStore:
         with self._database.writing() as connection:
             removed = remove(connection, selection)
             rows = connection.execute(query("messages_by_id"), (json.dumps(removed.orphans),)).fetchall()
+        leftovers: tuple[str, ...] = ()
         if removed.messages:
-            for file in self._files()[3:]:
-                file.unlink(missing_ok=True)
-        leftovers = scrub(self._database, removed.texts, self._files())
+            self._drop_graph()
+            leftovers = scrub(self._database, removed.texts, self._files())
         return _receipt(removed, leftovers, time.perf_counter() - began), [message_from(row) for row in rows]
 
     def _replace_vectors(
-        self, embedder: str, dimension: int, vectors: Sequence[tuple[str, NDArray[np.float32]]]
+        self, embedder: str, dimension: int, vectors: Sequence[tuple[str, NDArray[np.float32]]], seen: int | None
     ) -> None:
         with self._database.writing() as connection:
+            require_version(connection, seen)
             blobs = [(vector_blob(vector), id_) for id_, vector in vectors]
             connection.executemany(query("set_vector"), blobs)
             record_embedder(connection, embedder, dimension)
             connection.execute(query("bump_epoch"))
+            (items,) = connection.execute(query("count_items")).fetchone()
+            if items != len(vectors):
+                raise StaleWrite(f"the bank has {items} items, but there are new vectors for {len(vectors)}")
+        self._drop_graph()
         self._embedder, self._dimension = embedder, dimension
         self._live = self._new_index()
 
 
-async def _in_thread(values: Iterator[T]) -> AsyncIterator[T]:
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:  # another process closed the bank, and its log with it
+        return 0
+
+
+async def _in_thread(values: Generator[T]) -> AsyncIterator[T]:
     """An iterator's values, each computed in a thread."""
-    while (value := await asyncio.to_thread(next, values, None)) is not None:
-        yield value
-
-
-def record_embedder(connection, embedder: str, dimension: int) -> None:  # type: ignore[no-untyped-def]
-    """Record whose vectors a bank holds."""
-    for key, value in (("embedder", embedder), ("dimension", str(dimension))):
-        connection.execute(query("set_setting"), {"key": key, "value": value})
+    try:
+        while (value := await asyncio.to_thread(next, values, None)) is not None:
+            yield value
+    finally:
+        with suppress(ValueError):  # cancelled while its thread still computes one; it ends with that
+            await asyncio.to_thread(values.close)
 
 
 def _receipt(removed: Removed, leftovers: tuple[str, ...], seconds: float) -> ForgetReceipt:

@@ -1,0 +1,54 @@
+# Everything a newcomer needs: `make demo` shows it, `make test` checks it. Python and make are all it takes.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test check format bench test-heavy wheel-check docs clean help
+
+help:            ## what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
+
+demo: $(VENV)/installed  ## install into .venv and see recollect at work on its sample conversation
+	$(BIN)/recollect demo
+
+test: $(VENV)/installed-dev  ## install what tests need and run them
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/installed-dev  ## format, lint, types, import contracts, complexity
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/installed-dev  ## put the code into shape
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/installed-dev  ## write docs/reference/api.md anew from the docstrings
+	$(BIN)/python docs/generate.py
+
+bench: $(VENV)/installed-dev  ## measure the engine at 1,000, 10,000 and 100,000 items (minutes)
+	$(BIN)/python -m benchmarks.engine --items 1000 10000 100000 --out benchmarks/results/engine.json
+
+test-heavy: $(VENV)/installed-dev  ## the tests that need torch (gigabytes, minutes)
+	$(PIP) install torch sentence-transformers
+	$(BIN)/python -m pytest -m heavy
+
+wheel-check: $(VENV)/installed-dev  ## build the wheel, install it into an empty environment, run the demo there
+	PYTHON=$(abspath $(BIN)/python) sh tools/wheel-check.sh
+
+clean:           ## remove what make has made
+	rm -rf $(VENV) dist build
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade 'pip>=25.1'
+
+$(VENV)/installed: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/installed-dev: pyproject.toml $(VENV)/installed
+	$(PIP) install --group dev
+	@touch $@

@@ -1,0 +1,248 @@
+"""Conversations to measure with: made up, seeded, always the same, as wordy and as repetitive as people are.
+
+Nothing is downloaded and nobody's words are used. Words follow a Zipf-Mandelbrot law over ``words.txt`` (everyday
+English) and, for the rare ones, words put together from syllables. Talk comes in scenes of some forty messages that two
+people have about a few words, so that words come in bursts, as they do in a chat. Facts are planted among the messages
+and asked for later: an engine that is fast and finds nothing must not look good.
+
+How near this is to real talk is written down in ``benchmarks/README.md``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import accumulate, islice
+from pathlib import Path
+from random import Random
+
+from recollect.domain.messages import Message
+
+VOCABULARY = 8_000
+ZIPF_SHIFT, ZIPF_POWER = 22.0, 1.55
+STOP_SHARE = 0.48
+SCENE_MESSAGES, SCENE_WORDS, SCENE_SHARE = 40, 40, 0.2
+NAME_SHARE, TIME_SHARE, QUESTION_SHARE = 0.3, 0.2, 0.25
+DATED_QUESTIONS = 0.2
+FEWEST_WORDS, MOST_WORDS = 5, 45
+START = datetime(2016, 3, 1, 8, tzinfo=UTC)
+
+_STOP_WORDS = """the the the the a a a to to to to and and and and i i i i i it it it you you you of of in in in is is
+was was that that for for my my me me with on on at have have had so so but we we we they he she this just be are not
+do did what how when if or as from by about there them him her his our your can could would should will been has were
+who any some here too then than no""".split()
+_TIMES = """yesterday|last Thursday|last week|two weeks ago|last month|three days ago|on Sunday|next Friday|last summer|
+this morning|tomorrow|in 2019|last year|on 12 May|a month ago|next week|last night|on Tuesday|in October|
+the day before yesterday""".replace("\n", "").split("|")
+_ONSETS = "b bl br c cl d dr f fl g gr h j k l m n p pr qu r s sl st t th tr v w z".split()
+_NUCLEI = "a ai e ea i o oa ou u".split()
+_CODAS = "b ck d g l ll m n nd ng nt p r rk s sh st t x".split()
+_PEOPLE = """Aaron Abigail Amara Anton Beatrice Boris Camille Carlos Chloe Conrad Daphne Dmitri Edith Elias Esther Felix
+Fiona Gareth Greta Hassan Helena Hugo Imogen Ivan Jasmine Jerome Judith Kamal Klara Lars Leila Lorenzo Lydia Magnus Marisol
+Marcus Nadia Nikolai Octavia Oscar Paloma Pascal Quentin Ramona Rashid Rosalind Rupert Sabine Samir Selma Stefan Sylvia
+Tamara Tobias Ulrich Valerie Viktor Wanda Xavier Yasmin Zachary""".split()
+_OPENERS = ("", "", "Do you still know? ", "Please tell me, I need to know: ", "Think back to that good day. ", "I want to find out: ")
+SPEAKERS = ("Nora", "Emil", "Ruth", "Jonas", "Ines", "Paul", "Maya", "Leo")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """A fact to plant and the question for it; ``{adjective}`` and ``{place}`` are never in the question."""
+
+    fact: str
+    question: str
+
+
+FRAMES = tuple(
+    Frame(fact=fact, question=question)
+    for fact, question in (
+        ("I finally bought the {adjective} {thing} for {name} in {place}", "Where did {speaker} buy the {thing} for {name}?"),
+        ("{name} gave me a {adjective} {thing} from {place}", "What kind of {thing} did {name} give {speaker}?"),
+        ("we took the {thing} to {name} in {place}, it was {adjective}", "Where did {speaker} take the {thing} to {name}?"),
+        ("{name} broke my {adjective} {thing} on the way to {place}", "Which {thing} of {speaker}'s was broken by {name}?"),
+        ("I met {name} at the {thing} in {place} and it got {adjective}", "In which town did {speaker} meet {name} at the {thing}?"),
+        ("{name} is moving to {place} because of the {adjective} {thing}", "Why is {name} moving, was it about the {thing}?"),
+        ("I lent {name} the {adjective} {thing} that came from {place}", "What did {speaker} lend {name}, a {thing}?"),
+        ("{name} taught me how to mend a {thing} in {place}, very {adjective}", "Who showed {speaker} how to mend the {thing}, {name}?"),
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Messages of one session, in order; every message has an ``id`` and an ``at``."""
+
+    session: str
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needle:
+    """A planted fact: where it stands among all messages (from 0), and what is asked for it."""
+
+    position: int
+    text: str
+    question: str
+
+    @property
+    def message(self) -> str:
+        return message_id(self.position)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """``items`` messages, of which ``needles`` (at most a fifth) are planted facts; the same seed gives the same."""
+
+    items: int
+    needles: int = 0
+    seed: int = 0
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """The messages in sessions of ``size``, made as they are taken, so that they need no memory."""
+        messages = self.messages()
+        for number in range((self.items + size - 1) // size):
+            yield Batch(session=f"session-{number:05}", messages=tuple(islice(messages, size)))
+
+    def messages(self) -> Iterator[Message]:
+        """Every message in order of time: scenes of two speakers, a minute or so between messages, a day or so
+        between scenes."""
+        rng, planted = Random(f"messages {self.seed}"), {needle.position: needle.text for needle in self.planted()}
+        at, scene = START, _scene(rng)
+        for position in range(self.items):
+            if position % SCENE_MESSAGES == 0:
+                at, scene = at + timedelta(hours=rng.uniform(12, 48)), _scene(rng)
+            at += timedelta(seconds=rng.randint(20, 120))
+            text = _talk(rng, scene.words)
+            if position in planted:
+                text = f"{planted[position]}. {text}"
+            speaker = speaker_at(position, self.seed)
+            yield Message(id=message_id(position), speaker=speaker, text=text, at=at)
+
+    def planted(self) -> list[Needle]:
+        """The facts, spread evenly over the messages; no two share both thing and name."""
+        rng, count = Random(f"needles {self.seed}"), min(self.needles, self.items // 5)
+        pairs = rng.sample(range(len(_things()) * len(_PEOPLE)), count)
+        return [self._needle(rng, at * self.items // count, pair) for at, pair in enumerate(pairs)]
+
+    def fingerprint(self) -> str:
+        """SHA-256 over all texts and questions, in hexadecimal: two figures with the same one measured the same."""
+        digest = hashlib.sha256()
+        for text in (*(m.text for m in self.messages()), *(needle.question for needle in self.planted())):
+            digest.update(text.encode() + b"\n")
+        return digest.hexdigest()
+
+    def _needle(self, rng: Random, position: int, pair: int) -> Needle:
+        frame = rng.choice(FRAMES)
+        slots = {
+            "thing": _things()[pair // len(_PEOPLE)],
+            "name": _PEOPLE[pair % len(_PEOPLE)],
+            "adjective": rng.choice(_things()),
+            "place": rng.choice(_places()),
+            "speaker": speaker_at(position, self.seed),
+        }
+        question = rng.choice(_OPENERS) + frame.question.format(**slots)
+        if rng.random() < DATED_QUESTIONS:
+            question = f"{question.removesuffix('?')}, was it {rng.choice(('last month', 'last year', 'in 2018'))}?"
+        fact = frame.fact.format(**slots)
+        return Needle(position=position, text=fact[0].upper() + fact[1:], question=question)
+
+
+def message_id(position: int) -> str:
+    return f"m{position:07}"
+
+
+def speaker_at(position: int, seed: int) -> str:
+    """Two people talk in a scene, by turns."""
+    pair = Random(f"scene {seed} {position // SCENE_MESSAGES}").sample(SPEAKERS, 2)
+    return pair[position % 2]
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value below which a share of them lies, by the nearest rank; ``values`` is not empty."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    words: tuple[str, ...]
+
+
+def _scene(rng: Random) -> _Scene:
+    return _Scene(tuple(rng.choices(vocabulary(), cum_weights=_scene_weights(), k=SCENE_WORDS)))
+
+
+def _talk(rng: Random, topic: Sequence[str]) -> str:
+    """A message of 5 to 45 words, mostly some twenty, in sentences; perhaps with a name, a time, a question."""
+    count = min(MOST_WORDS, max(FEWEST_WORDS, round(rng.lognormvariate(2.98, 0.52))))
+    words = _words(rng, topic, count)
+    if rng.random() < NAME_SHARE:
+        words[rng.randrange(1, count)] = _name(rng)
+    if rng.random() < TIME_SHARE:
+        words[rng.randrange(1, count)] = rng.choice(_TIMES)
+    return _punctuated(rng, words)
+
+
+def _words(rng: Random, topic: Sequence[str], count: int) -> list[str]:
+    frequent = rng.choices(_STOP_WORDS, k=count)
+    content = rng.choices(vocabulary(), cum_weights=_weights(), k=count)
+    return [
+        stop if draw < STOP_SHARE else rng.choice(topic) if draw < STOP_SHARE + SCENE_SHARE else word
+        for stop, word, draw in ((s, w, rng.random()) for s, w in zip(frequent, content, strict=True))
+    ]
+
+
+def _name(rng: Random) -> str:
+    return rng.choice(_PEOPLE) if rng.random() < 0.7 else rng.choice(_places())
+
+
+def _punctuated(rng: Random, words: Sequence[str]) -> str:
+    sentences, start = [], 0
+    while start < len(words):
+        end = min(len(words), start + rng.randint(5, 14))
+        sentence = " ".join(words[start:end])
+        sentences.append(sentence[0].upper() + sentence[1:])
+        start = end
+    return ". ".join(sentences) + ("?" if rng.random() < QUESTION_SHARE else ".")
+
+
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """Content words, the most frequent first: those of ``words.txt``, then made-up ones."""
+    common = (Path(__file__).parent / "words.txt").read_text("utf-8").split()
+    return (*common, *_invented(VOCABULARY - len(common), "words"))
+
+
+@cache
+def _things() -> tuple[str, ...]:
+    """Words that planted facts are about: neither frequent nor so rare that nobody else says them."""
+    return vocabulary()[100:1100]
+
+
+@cache
+def _places() -> tuple[str, ...]:
+    return tuple(word.capitalize() for word in _invented(500, "places"))
+
+
+def _invented(count: int, purpose: str) -> tuple[str, ...]:
+    """Words of two or three syllables, each once, always the same."""
+    rng, made = Random(purpose), dict[str, None]()
+    while len(made) < count:
+        syllables = [rng.choice(_ONSETS) + rng.choice(_NUCLEI) for _ in range(rng.choice((2, 2, 3)))]
+        made["".join(syllables) + rng.choice(_CODAS)] = None
+    return tuple(made)
+
+
+@cache
+def _weights() -> tuple[float, ...]:
+    """Zipf-Mandelbrot: a word's frequency falls as ``1 / (rank + shift) ** power``; cumulated."""
+    return tuple(accumulate((rank + ZIPF_SHIFT) ** -ZIPF_POWER for rank in range(1, VOCABULARY + 1)))
+
+
+@cache
+def _scene_weights() -> tuple[float, ...]:
+    """What scenes are about: the same words, the frequent ones less favoured; cumulated."""
+    return tuple(accumulate((rank + 60.0) ** -1.25 for rank in range(1, VOCABULARY + 1)))

@@ -1,0 +1,139 @@
+import asyncio
+import inspect
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+
+import recollect
+from recollect import Message, sync
+from recollect.errors import BankNotFound, InvalidInput, RecollectError, StoreError
+from recollect.memory.bank import Bank
+from recollect.testing.models import HashEmbedder
+
+AT = datetime(2024, 5, 1, tzinfo=UTC)
+PAIRS = [(recollect.Memory, sync.Memory), (Bank, sync.Bank)]
+
+
+def public(kind):
+    return {name: member for name, member in inspect.getmembers(kind) if not name.startswith("_")}
+
+
+@pytest.fixture
+def memory():
+    with sync.Memory.open(":memory:", embedder=HashEmbedder()) as opened:
+        yield opened
+
+
+def said(*texts):
+    return [Message(text=text, speaker="Ada", at=AT, id=text) for text in texts]
+
+
+@pytest.mark.parametrize(("asynchronous", "plain"), PAIRS)
+def test_everything_public_is_there_and_nothing_is_a_coroutine(asynchronous, plain):
+    assert public(asynchronous).keys() == public(plain).keys()
+    assert not [name for name, member in public(plain).items() if inspect.iscoroutinefunction(member)]
+
+
+@pytest.mark.parametrize(("asynchronous", "plain"), PAIRS)
+def test_methods_keep_name_signature_and_docstring(asynchronous, plain):
+    for name, member in public(asynchronous).items():
+        mine = getattr(plain, name)
+        if callable(member) and name != "close":
+            assert mine.__name__ == name
+            assert inspect.signature(mine) == inspect.signature(member)
+            assert mine.__doc__ == member.__doc__
+
+
+def test_a_bank_is_used_without_await(memory):
+    bank = memory.bank("ada")
+    assert bank.name == "ada"
+    assert bank.retain(said("I adopted Toby."), session="s").messages == ("I adopted Toby.",)
+    assert [evidence.text for evidence in bank.recall("Toby", limit=3).evidence] == ["I adopted Toby."]
+    assert [message.text for message in bank.messages()] == ["I adopted Toby."]
+    assert memory.banks() == ("ada",)
+    assert bank.forget(session="s").verified
+    assert memory.rebuild("ada").info().messages == 0
+    assert memory.info("ada").name == "ada"
+    memory.drop("ada")
+    with pytest.raises(BankNotFound):
+        memory.bank("ada", create=False)
+
+
+def test_errors_come_through_as_they_are(memory):
+    with pytest.raises(InvalidInput, match="limit is 0"):
+        memory.bank("ada").recall("x", limit=0)
+    with pytest.raises(InvalidInput, match="no recipe"):
+        sync.Memory.open(":memory:", recipe="stew")
+
+
+def test_export_is_a_plain_iterator_and_may_be_left(memory):
+    bank = memory.bank("ada")
+    bank.retain(said(*(f"message {number}" for number in range(300))), session="s")
+    lines = list(bank.export())
+    assert len(lines) > 600
+    some = bank.export()
+    assert next(some) == lines[0]
+    some.close()
+    assert memory.bank("copy").import_(lines).messages == 300
+
+
+def test_a_memory_that_waits_for_itself_is_an_error_and_no_deadlock(memory):
+    one, other = memory.bank("one"), memory.bank("other")
+    one.retain(said("a"), session="s")
+    with pytest.raises(RecollectError, match="make a list of it first"):
+        other.import_(one.export())
+
+
+def test_it_is_used_from_several_threads(memory):
+    bank = memory.bank("ada")
+    with ThreadPoolExecutor(8) as threads:
+        receipts = list(threads.map(lambda number: bank.retain(said(f"m{number}"), session=str(number)), range(40)))
+    assert sum(len(receipt.messages) for receipt in receipts) == 40
+    assert bank.info().messages == 40
+
+
+async def test_it_is_used_inside_a_running_loop():
+    with sync.Memory.open(":memory:", embedder=HashEmbedder()) as memory:
+        assert memory.bank("ada").retain(said("a"), session="s").messages == ("a",)
+
+
+def test_after_closing_it_says_so_and_the_thread_is_gone():
+    before = threading.active_count()
+    memory = sync.Memory.open(":memory:", embedder=HashEmbedder())
+    bank = memory.bank("ada")
+    bank.retain(said("a"), session="s")
+    lines = bank.export()
+    next(lines)
+    memory.close()
+    memory.close()
+    assert threading.active_count() == before
+    for use in (bank.info, memory.banks, lambda: list(bank.export())):
+        with pytest.raises(StoreError, match="the memory is closed; open it again"):
+            use()
+    lines.close()
+
+
+def test_closing_ends_what_others_wait_for():
+    class Slow(HashEmbedder):
+        async def embed(self, texts, *, purpose="document"):
+            began.set()
+            await asyncio.sleep(60)
+
+    began = threading.Event()
+    memory = sync.Memory.open(":memory:", embedder=Slow())
+    bank = memory.bank("ada")
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(bank.retain, said("a"), session="s")
+        assert began.wait(10)
+        memory.close()
+        with pytest.raises(StoreError, match="closed"):
+            waiting.result(10)
+
+
+def test_the_bank_survives_on_disk(tmp_path):
+    with sync.Memory.open(tmp_path, embedder=HashEmbedder()) as memory:
+        memory.bank("ada").retain(said("a"), session="s")
+    with sync.Memory.open(tmp_path, embedder=HashEmbedder()) as memory:
+        assert memory.bank("ada", create=False).info().messages == 1
