@@ -44,7 +44,13 @@ _PEOPLE = """Aaron Abigail Amara Anton Beatrice Boris Camille Carlos Chloe Conra
 Fiona Gareth Greta Hassan Helena Hugo Imogen Ivan Jasmine Jerome Judith Kamal Klara Lars Leila Lorenzo Lydia Magnus Marisol
 Marcus Nadia Nikolai Octavia Oscar Paloma Pascal Quentin Ramona Rashid Rosalind Rupert Sabine Samir Selma Stefan Sylvia
 Tamara Tobias Ulrich Valerie Viktor Wanda Xavier Yasmin Zachary""".split()
-_OPENERS = ("", "", "Do you still know? ", "Please tell me, I need to know: ", "Think back to that good day. ", "I want to find out: ")
+_OPENERS = (
+    *("",) * 6,
+    "Do you still know? ",
+    "Please tell me, I need to know: ",
+    "Think back to that good day. ",
+    "I want to find out: ",
+)
 SPEAKERS = ("Nora", "Emil", "Ruth", "Jonas", "Ines", "Paul", "Maya", "Leo")
 
 
@@ -56,19 +62,40 @@ class Frame:
     question: str
 
 
-FRAMES = tuple(
-    Frame(fact=fact, question=question)
-    for fact, question in (
-        ("I finally bought the {adjective} {thing} for {name} in {place}", "Where did {speaker} buy the {thing} for {name}?"),
-        ("{name} gave me a {adjective} {thing} from {place}", "What kind of {thing} did {name} give {speaker}?"),
-        ("we took the {thing} to {name} in {place}, it was {adjective}", "Where did {speaker} take the {thing} to {name}?"),
-        ("{name} broke my {adjective} {thing} on the way to {place}", "Which {thing} of {speaker}'s was broken by {name}?"),
-        ("I met {name} at the {thing} in {place} and it got {adjective}", "In which town did {speaker} meet {name} at the {thing}?"),
-        ("{name} is moving to {place} because of the {adjective} {thing}", "Why is {name} moving, was it about the {thing}?"),
-        ("I lent {name} the {adjective} {thing} that came from {place}", "What did {speaker} lend {name}, a {thing}?"),
-        ("{name} taught me how to mend a {thing} in {place}, very {adjective}", "Who showed {speaker} how to mend the {thing}, {name}?"),
-    )
-)  # fmt: skip
+FRAMES = (
+    Frame(
+        fact="I finally bought the {adjective} {thing} for {name} in {place}",
+        question="Where did {speaker} buy the {thing} for {name}?",
+    ),
+    Frame(
+        fact="{name} gave me a {adjective} {thing} from {place}",
+        question="What kind of {thing} did {name} give {speaker}?",
+    ),
+    Frame(
+        fact="we took the {thing} to {name} in {place}, it was {adjective}",
+        question="Where did {speaker} take the {thing} to {name}?",
+    ),
+    Frame(
+        fact="{name} broke my {adjective} {thing} on the way to {place}",
+        question="Which {thing} of {speaker}'s was broken by {name}?",
+    ),
+    Frame(
+        fact="I met {name} at the {thing} in {place} and it got {adjective}",
+        question="In which town did {speaker} meet {name} at the {thing}?",
+    ),
+    Frame(
+        fact="{name} is moving to {place} because of the {adjective} {thing}",
+        question="Where is {name} moving, was it about the {thing}?",
+    ),
+    Frame(
+        fact="I lent {name} the {adjective} {thing} that came from {place}",
+        question="Which {thing} did {speaker} lend {name}?",
+    ),
+    Frame(
+        fact="{name} taught me how to mend a {thing} in {place}, very {adjective}",
+        question="Where was {speaker} when {name} showed how to mend the {thing}?",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +142,7 @@ class Corpus:
             if position % SCENE_MESSAGES == 0:
                 at, scene = at + timedelta(hours=rng.uniform(12, 48)), _scene(rng)
             at += timedelta(seconds=rng.randint(20, 120))
-            text = _talk(rng, scene.words)
+            text = _talk(rng, scene)
             if position in planted:
                 text = f"{planted[position]}. {text}"
             speaker = speaker_at(position, self.seed)
@@ -160,19 +187,9 @@ def speaker_at(position: int, seed: int) -> str:
     return pair[position % 2]
 
 
-def quantile(values: Sequence[float], share: float) -> float:
-    """The value below which a share of them lies, by the nearest rank; ``values`` is not empty."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
-@dataclass(frozen=True, slots=True)
-class _Scene:
-    words: tuple[str, ...]
-
-
-def _scene(rng: Random) -> _Scene:
-    return _Scene(tuple(rng.choices(vocabulary(), cum_weights=_scene_weights(), k=SCENE_WORDS)))
+def _scene(rng: Random) -> Sequence[str]:
+    """What two people talk about for a while."""
+    return rng.choices(vocabulary(), cum_weights=_scene_weights(), k=SCENE_WORDS)
 
 
 def _talk(rng: Random, topic: Sequence[str]) -> str:

@@ -89,7 +89,6 @@ def test_asking_makes_no_folder(cli, tmp_path):
         ("--now", "2023-02-30"),
         ("--as-of", "13"),
         ("--zone", "+99"),
-        ("--bank", "../up"),
         ("--colour",),
     ],
 )

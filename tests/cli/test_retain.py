@@ -75,7 +75,7 @@ def test_session_format_and_zone_are_taken(cli):
     assert cli("retain", "-", "--session", "trip", "--zone", "-05:00", stdin=line).code == 0
     (evidence,) = cli("recall", "late", "--json").json()["evidence"]
     assert evidence["session"] == "trip"
-    assert evidence["mentioned"] == "2023-07-12T04:30:00+00:00"
+    assert datetime.fromisoformat(evidence["mentioned"]) == datetime(2023, 7, 12, 4, 30, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(

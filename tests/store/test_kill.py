@@ -16,7 +16,7 @@ from recollect.testing.models import HashEmbedder
 
 KILLS = 120
 LOOK_AFTER = 20
-LONGEST_MS = 40
+LONGEST_MS = 150
 
 
 class Victims:

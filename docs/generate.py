@@ -1,0 +1,93 @@
+"""Writes docs/reference/api.md from the docstrings of the public names, so that the page cannot lie."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+
+import recollect
+from recollect import errors
+from recollect.domain import banks, entities, items, messages, queries, recalls, receipts, signals, time
+from recollect.models import embedder, reranker
+from recollect.recall import settings
+
+_ROLE = re.compile(r":\w+:`~?([^`]+)`")
+
+PAGE = Path(__file__).parent / "reference" / "api.md"
+SECTIONS = (
+    ("Memory", (recollect.Memory,)),
+    ("Bank", (recollect.Bank,)),
+    ("Messages and time", (messages.Message, messages.StoredMessage, messages.Role, time.Interval, time.Precision)),
+    ("Recall", (recalls.Recall, recalls.Evidence, recalls.Why, recalls.RecallReceipt, recalls.ArmReport)),
+    ("Receipts", (receipts.RetainReceipt, receipts.ForgetReceipt, banks.BankInfo)),
+    ("Items and entities", (items.Item, items.ItemKind, entities.Entity, entities.Merge)),
+    ("Settings of a recall", (settings.RecallSettings, signals.Weights, signals.Signals, queries.Effort)),
+    ("Seams", (embedder.Embedder, reranker.Reranker)),
+)
+
+
+def page() -> str:
+    """The whole page, as Markdown."""
+    parts = ["# API reference", "", "Written by `make docs` from the docstrings; do not edit.", ""]
+    for title, kinds in SECTIONS:
+        parts += [f"## {title}", ""]
+        for kind in kinds:
+            parts += described(kind)
+    parts += ["## Errors", "", "```text", inspect.getdoc(errors) or "", "```", ""]
+    return "\n".join(parts)
+
+
+def described(kind: type) -> list[str]:
+    """A class with its fields or members and its public methods."""
+    parts = [f"### `{kind.__name__}`", "", _doc(kind), ""]
+    if issubclass(kind, Enum):
+        parts += [", ".join(f"`{member.value}`" for member in kind), ""]
+    elif is_dataclass(kind):
+        parts += [f"- `{field.name}: {field.type}`" for field in fields(kind)] + [""]
+    if not is_dataclass(kind) and not issubclass(kind, Enum):
+        for name, method in inspect.getmembers(kind, inspect.isroutine):
+            if not name.startswith("_"):
+                parts += [f"#### `{kind.__name__}.{name}`", "", *_signature(name, method), _doc(method), ""]
+    return parts
+
+
+def _signature(name: str, method: Callable[..., object]) -> list[str]:
+    """A method's signature as a block of code, types as they are written."""
+    text = str(inspect.signature(method)).replace("'", "").replace("(self, ", "(").replace("(self)", "()")
+    lead = "async def" if inspect.iscoroutinefunction(method) else "def"
+    return ["```text", f"{lead} {name}{text}", "```", ""]
+
+
+def _doc(thing: object) -> str:
+    """A docstring as Markdown: sections become bold words with a list."""
+    lines, listing = [], False
+    for line in (inspect.getdoc(thing) or "").splitlines():
+        if line in ("Args:", "Raises:"):
+            lines += [f"**{line}**", ""]
+            listing = True
+        elif listing and line.startswith("    ") and not line.startswith("     "):
+            name, _, rest = line.strip().partition(": ")
+            lines.append(f"- `{name}`: {_marked(rest)}")
+        elif listing and line.startswith("     "):
+            lines[-1] += " " + _marked(line.strip())
+        else:
+            listing = listing and bool(line.strip())
+            lines.append(_marked(line))
+    return "\n".join(lines)
+
+
+def _marked(text: str) -> str:
+    """Sphinx's marks as Markdown's."""
+    return _ROLE.sub(r"`\1`", text).replace("``", "`")
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit(PAGE.read_text("utf-8") != page())
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(page(), "utf-8")
