@@ -40,10 +40,11 @@ the day before yesterday""".replace("\n", "").split("|")
 _ONSETS = "b bl br c cl d dr f fl g gr h j k l m n p pr qu r s sl st t th tr v w z".split()
 _NUCLEI = "a ai e ea i o oa ou u".split()
 _CODAS = "b ck d g l ll m n nd ng nt p r rk s sh st t x".split()
-_PEOPLE = """Aaron Abigail Amara Anton Beatrice Boris Camille Carlos Chloe Conrad Daphne Dmitri Edith Elias Esther Felix
-Fiona Gareth Greta Hassan Helena Hugo Imogen Ivan Jasmine Jerome Judith Kamal Klara Lars Leila Lorenzo Lydia Magnus Marisol
-Marcus Nadia Nikolai Octavia Oscar Paloma Pascal Quentin Ramona Rashid Rosalind Rupert Sabine Samir Selma Stefan Sylvia
-Tamara Tobias Ulrich Valerie Viktor Wanda Xavier Yasmin Zachary""".split()
+_PEOPLE = """Aaron Abigail Amara Anton Beatrice Boris Camille Carlos Chloe Conrad Daphne Dmitri Edith Elias Esther
+Felix Fiona Gareth Greta Hassan Helena Hugo Imogen Ivan Jasmine Jerome Judith Kamal Klara Lars Leila
+Lorenzo Lydia Magnus Marisol Marcus Nadia Nikolai Octavia Oscar Paloma Pascal Quentin Ramona Rashid
+Rosalind Rupert Sabine Samir Selma Stefan Sylvia Tamara Tobias Ulrich Valerie Viktor Wanda Xavier Yasmin
+Zachary""".split()
 _OPENERS = (
     *("",) * 6,
     "Do you still know? ",

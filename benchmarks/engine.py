@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -45,10 +46,28 @@ class Options:
     load: float
 
 
-def measure(options: Options) -> dict[str, object]:
-    """A row a size, how they grow, and where they come from; a line a size on stderr meanwhile."""
-    rows = [_measure_size(options, items) for items in options.items]
-    return {"rows": rows, "growth": growth(rows), "provenance": _provenance(options)}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A row a size, the smallest first as they were asked for, and where the figures come from."""
+
+    rows: tuple[Row, ...]
+    provenance: Mapping[str, object]
+
+    def to_json(self) -> str:
+        whole = {"rows": self.rows, "growth": growth(self.rows), "provenance": self.provenance}
+        return json.dumps(whole, indent=2)
+
+    def to_table(self) -> str:
+        """Rows, and the growth between them, as plain text."""
+        lines = [tuple(_shown(name, row.get(name)) for name in SHOWN) for row in self.rows]
+        grown = [tuple(_ratio(grew.get(name)) for name in SHOWN) for grew in growth(self.rows).values()]
+        return align([SHOWN, *lines, *grown])
+
+
+def measure(options: Options) -> Report:
+    """Measure every size; tells of each on stderr when it is done."""
+    provenance = _provenance(options)
+    return Report(rows=tuple(_measure_size(options, items) for items in options.items), provenance=provenance)
 
 
 def growth(rows: Sequence[Row]) -> dict[str, Row]:
@@ -57,17 +76,8 @@ def growth(rows: Sequence[Row]) -> dict[str, Row]:
         f"{small['items']:.0f} to {large['items']:.0f}": {
             name: round(value / small[name], 3) for name, value in large.items() if small.get(name)
         }
-        for small, large in zip(rows, rows[1:], strict=False)
+        for small, large in pairwise(rows)
     }
-
-
-def table(report: Mapping[str, object]) -> str:
-    """Rows, and the growth between them, as plain text."""
-    rows, ratios = report["rows"], report["growth"]
-    assert isinstance(rows, list) and isinstance(ratios, dict)
-    lines = [[_shown(name, row.get(name)) for name in SHOWN] for row in rows]
-    grown = [["x " + _ratio(grew.get(name)) for name in SHOWN] for grew in ratios.values()]
-    return align([SHOWN, *lines]) + ("\n\ngrowth\n" + align([SHOWN, *grown]) if grown else "")
 
 
 def _measure_size(options: Options, items: int) -> Row:
@@ -123,7 +133,7 @@ def _shown(name: str, value: float | None) -> str:
 
 
 def _ratio(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
+    return "-" if value is None else f"x {value:.2f}"
 
 
 def _options(arguments: Sequence[str] | None) -> tuple[Options, argparse.Namespace]:
@@ -158,11 +168,11 @@ def _count(text: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> None:
     options, given = _options(arguments)
     report = measure(options)
-    written = json.dumps(report, indent=2)
+    written = report.to_json()
     if given.out:
         given.out.parent.mkdir(parents=True, exist_ok=True)
         given.out.write_text(written + "\n", "utf-8")
-    print(written if given.json else table(report))
+    print(written if given.json else report.to_table())
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ def test_evidence_is_printed_with_its_reasons(cli, filled):
 
 
 def test_when_it_happened_is_told(cli, filled):
-    assert "happened 11 October 2023" in cli("recall", "adopted a cat").out
+    assert "speaks of 11 October 2023" in cli("recall", "adopted a cat").out
 
 
 def test_json_is_the_whole_recall(cli, filled):

@@ -67,7 +67,9 @@ async def test_tasks_of_one_process_do_not_disturb_each_other(tmp_path, assert_s
     scopes = ({}, {"sessions": "s1"}, {"speakers": ["Ada"]}, {"during": during}, {"exclude": ["m1"]})
     async with Memory.open(tmp_path, embedder=HashEmbedder()) as memory:
         bank = await memory.bank("bank")
-        await bank.retain([Message(text=f"old {n} in 2024", id=f"m{n}", at=AT, speaker="Ada") for n in range(3)], session="s1")
+        await bank.retain(
+            [Message(text=f"old {n} in 2024", id=f"m{n}", at=AT, speaker="Ada") for n in range(3)], session="s1"
+        )
 
         async def write(number: int) -> None:
             roles = (Role.USER, Role.ASSISTANT)
@@ -115,7 +117,10 @@ def _anything():
 
 @pytest.mark.parametrize("first", [0, 1])
 async def test_the_entities_of_one_memory_are_those_of_the_other(tmp_path, first):
-    async with Memory.open(tmp_path, embedder=HashEmbedder()) as one, Memory.open(tmp_path, embedder=HashEmbedder()) as two:
+    async with (
+        Memory.open(tmp_path, embedder=HashEmbedder()) as one,
+        Memory.open(tmp_path, embedder=HashEmbedder()) as two,
+    ):
         banks = [await one.bank("bank"), await two.bank("bank")]
         await banks[first].retain(Message(text="I met Ada Lovelace in Paris."), session="s")
         await banks[1 - first].retain(Message(text="Then Ada Lovelace went to Paris again."), session="s")

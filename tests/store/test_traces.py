@@ -9,7 +9,13 @@ def test_every_piece_is_found_at_every_place(tmp_path, monkeypatch):
     monkeypatch.setattr(traces, "_BLOCK", 1024)
     rng = random.Random(1)
     file = tmp_path / "file"
-    pieces = ["secret", "pin 4711", "Grüße aus Zürich", "🐕" * 48, *("".join(rng.choices("abcd ", k=48)) for _ in range(99))]
+    pieces = [
+        "secret",
+        "pin 4711",
+        "Grüße aus Zürich",
+        "🐕" * 48,
+        *("".join(rng.choices("abcd ", k=48)) for _ in range(99)),
+    ]
     for place in (0, 1, 7, 900, 1000, 1020, 1023, 1024, 2047, 3000):
         for piece in rng.sample(pieces, 5) + pieces[:4]:
             content = bytearray(rng.randbytes(3300))

@@ -36,12 +36,12 @@ def said(evidence: Evidence) -> str:
 
 
 def reasons(evidence: Evidence) -> str:
-    """When it happened, and the arms that brought it with its rank in each."""
+    """The time that its words speak of, past or to come, and the arms that brought it with its rank in each."""
     from recollect.text.when import describe
 
-    happened = (f"happened {describe(evidence.occurred)}",) if evidence.occurred else ()
+    time = (f"speaks of {describe(evidence.occurred)}",) if evidence.occurred else ()
     arms = ", ".join(f"{why.arm} {why.rank}" for why in evidence.why)
-    return " · ".join((*happened, arms))
+    return " · ".join((*time, arms))
 
 
 def receipt_block(receipt: RecallReceipt) -> str:

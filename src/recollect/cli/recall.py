@@ -18,37 +18,37 @@ if TYPE_CHECKING:
     from recollect.memory.bank import Bank
 
 Names = list[str] | None
+Limit = Annotated[int, typer.Option("--limit", metavar="N", help="At most so many pieces of evidence.")]
+MaxTokens = Annotated[
+    int, typer.Option("--max-tokens", metavar="N", help="At most so many tokens of evidence together.")
+]
+Kind = Annotated[Names, typer.Option("--kind", metavar="KIND", help="Only items of this kind; may be repeated.")]
+Session = Annotated[Names, typer.Option("--session", metavar="NAME", help="Only this session; may be repeated.")]
+Speaker = Annotated[Names, typer.Option("--speaker", metavar="NAME", help="Only what they said; may be repeated.")]
+AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="Answer with what was recorded by then.")]
+Exclude = Annotated[
+    Names, typer.Option("--exclude", metavar="ID", help="Leave out this message or item; may be repeated.")
+]
+Now = Annotated[
+    str | None, typer.Option("--now", metavar="TIME", help='What "last week" is read against; else the present.')
+]
 
 
 def recall(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="A question, or any words.")],
     store: options.Store = None,
     bank: options.Bank = "default",
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="At most so many pieces of evidence.")] = 10,
-    max_tokens: Annotated[
-        int, typer.Option("--max-tokens", metavar="N", help="At most so many tokens of evidence together.")
-    ] = 4096,
+    limit: Limit = 10,
+    max_tokens: MaxTokens = 4096,
     effort: options.Effort = "mid",
-    kind: Annotated[
-        Names, typer.Option("--kind", metavar="KIND", help="Only items of this kind; may be repeated.")
-    ] = None,
-    session: Annotated[
-        Names, typer.Option("--session", metavar="NAME", help="Only this session; may be repeated.")
-    ] = None,
-    speaker: Annotated[
-        Names, typer.Option("--speaker", metavar="NAME", help="Only what they said; may be repeated.")
-    ] = None,
+    kind: Kind = None,
+    session: Session = None,
+    speaker: Speaker = None,
     since: options.Since = None,
     until: options.Until = None,
-    as_of: Annotated[
-        str | None, typer.Option("--as-of", metavar="TIME", help="Answer with what was recorded by then.")
-    ] = None,
-    exclude: Annotated[
-        Names, typer.Option("--exclude", metavar="ID", help="Leave out this message or item; may be repeated.")
-    ] = None,
-    now: Annotated[
-        str | None, typer.Option("--now", metavar="TIME", help='What "last week" is read against; else the present.')
-    ] = None,
+    as_of: AsOf = None,
+    exclude: Exclude = None,
+    now: Now = None,
     zone: options.Zone = "UTC",
     recipe: options.Recipe = "default",
     arms: options.Arms = None,

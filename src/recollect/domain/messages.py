@@ -34,11 +34,14 @@ class Message:
     captions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.at is not None and self.at.tzinfo is None:
+        if self.at is not None and self.at.utcoffset() is None:
             raise NaiveDatetime("Message.at")
-        for name, text in (("text", self.text), ("speaker", self.speaker), *(("captions", c) for c in self.captions)):
+        named = (("text", self.text), ("speaker", self.speaker), ("id", self.id or ""))
+        for name, text in (*named, *(("captions", caption) for caption in self.captions)):
             if not text.isascii():
                 _check_unicode(name, text)
+        if "\0" in (self.id or ""):
+            raise InvalidInput(f"Message.id {self.id!r} holds a NUL, which ids cannot; leave it out")
 
 
 def _check_unicode(name: str, text: str) -> None:

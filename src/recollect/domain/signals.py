@@ -35,7 +35,7 @@ class Signals:
     asks: NDArray[np.float32]
     """The item is itself a question, and so rather not an answer."""
     temporal: NDArray[np.float32]
-    """How near to the middle of the time asked about."""
+    """In the time asked about: half for that, half for being near its middle."""
     graph: NDArray[np.float32]
     """Activation that reached it over links."""
 
@@ -53,7 +53,7 @@ class Weights:
     speaker: float = 2.5
     dated: float = 2.0
     asks: float = -0.8
-    temporal: float = 2.0
+    temporal: float = 4.0
     graph: float = 1.0
 
 

@@ -33,7 +33,8 @@ async def embed_turns(turns: Sequence[Turn], embedder: Embedder) -> Floats:
     mixed = vectors[: len(turns)].copy()
     mixed[answered] += ANSWER_WEIGHT * vectors[len(turns) :]
     lengths = np.linalg.norm(mixed, axis=1, keepdims=True)
-    return np.divide(mixed, lengths, out=np.zeros_like(mixed), where=lengths > 0)
+    units: Floats = np.divide(mixed, lengths, out=np.zeros_like(mixed), where=lengths > 0)
+    return units
 
 
 async def embed_items(items: Sequence[Item], reader: StoreReader, embedder: Embedder) -> Floats:

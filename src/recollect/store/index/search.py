@@ -85,7 +85,7 @@ class IndexSearch:
         table, probe, scan = self._index.table, self._probe, self._lexical()
         own, near = self._cosines(rows)
         when = np.float32(probe.asks_when)
-        timely = proximity(self._index, probe.during)[rows] if probe.during else np.zeros(len(rows), np.float32)
+        timely = _timeliness(self._index, probe.during, rows)
         return Signals(
             exchange=scan.exchange[rows],
             passage=scan.passage[rows],
@@ -142,6 +142,14 @@ class IndexSearch:
         best = top(scores, k)
         best = best[np.isfinite(scores[best])]
         return best.astype(np.int32), scores[best]
+
+
+def _timeliness(index: BankIndex, during: Interval | None, rows: Rows) -> Floats:
+    """How well rows fit a time: half for lying in it at all, half for being near its middle."""
+    if during is None:
+        return np.zeros(len(rows), dtype=np.float32)
+    near = proximity(index, during)[rows]
+    return np.where(near > 0, (1 + near) / 2, 0).astype(np.float32)
 
 
 def allowed_rows(index: BankIndex, scope: RowScope) -> NDArray[np.bool_]:

@@ -175,6 +175,8 @@ class Database:
             raise
         except sqlite3.Error as exc:
             raise self._translated(exc) from exc
+        except UnicodeDecodeError as exc:  # a complaint of SQLite's that quotes damaged bytes
+            raise NotABank(f"{self.path} is no bank of recollect's, or is damaged ({exc})") from exc
         except UnicodeEncodeError as exc:
             raise InvalidInput(
                 f"{exc.object[max(0, exc.start - 20) : exc.end + 20]!r} holds a lone surrogate, which no file can keep"

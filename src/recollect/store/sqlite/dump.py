@@ -13,7 +13,7 @@ from recollect.domain.entities import Mention
 from recollect.domain.items import IndexedItem, Item
 from recollect.domain.links import Link, LinkKind
 from recollect.store.sqlite.database import Database
-from recollect.store.sqlite.rows import Row, entity_from, item_from, merge_from, message_from, session_from
+from recollect.store.sqlite.rows import Row, entity_from, item_from, merge_from, message_from, reads_row, session_from
 from recollect.store.sqlite.sql import query
 
 CHUNK = 500
@@ -81,6 +81,7 @@ def _origins_first(chunks: Iterable[list[IndexedItem]]) -> Iterator[list[Indexed
         yield waiting
 
 
+@reads_row
 def _link(row: Row) -> Link:
     _, source, target, kind, weight, label = row
     return Link(source=source, target=target, kind=LinkKind(kind), weight=weight, label=label)

@@ -113,8 +113,7 @@ def _mark(connection: sqlite3.Connection, selection: Selection) -> None:
         ("doomed_by_session", selection.sessions),
         ("doomed_by_speaker", selection.speakers),
     ):
-        if wanted:
-            connection.execute(query(name), (json.dumps(wanted),))
+        connection.executemany(query(name), [(one,) for one in wanted])
     if selection.entities:
         named = connection.execute(query("entities_named"), {"names": json.dumps(selection.entities)})
         ids = json.dumps([id_ for (id_,) in named])

@@ -215,13 +215,13 @@ WHERE id = :id AND state = 'claimed' AND attempts = :attempts;
 DELETE FROM temp.doomed;
 
 -- name: doomed_by_message
-INSERT OR IGNORE INTO temp.doomed SELECT seq FROM message WHERE id IN (SELECT value FROM json_each(?));
+INSERT OR IGNORE INTO temp.doomed SELECT seq FROM message WHERE id = ?;
 
 -- name: doomed_by_session
-INSERT OR IGNORE INTO temp.doomed SELECT seq FROM message WHERE session IN (SELECT value FROM json_each(?));
+INSERT OR IGNORE INTO temp.doomed SELECT seq FROM message WHERE session = ?;
 
 -- name: doomed_by_speaker
-INSERT OR IGNORE INTO temp.doomed SELECT seq FROM message WHERE speaker IN (SELECT value FROM json_each(?));
+INSERT OR IGNORE INTO temp.doomed SELECT seq FROM message WHERE speaker = ?;
 
 -- name: doomed_by_time
 INSERT OR IGNORE INTO temp.doomed SELECT seq FROM message WHERE at >= :start AND at < :end;

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from datetime import datetime, timedelta, timezone
-from typing import Any
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -14,12 +15,29 @@ from recollect.domain.entities import Entity, EntityKind, Merge
 from recollect.domain.items import Item, ItemKind, Network, Occurrence
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.time import Interval, Precision, from_micros, to_micros
+from recollect.errors import NotABank
 from recollect.store.index.batch import RowBatch
 
 Row = Sequence[Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 
+_FIRST, _LAST = to_micros(datetime.min.replace(tzinfo=UTC)), to_micros(datetime.max.replace(tzinfo=UTC))
 _EARLIEST = np.iinfo(np.int64).min // 2
 _LATEST = np.iinfo(np.int64).max // 2
+
+
+def reads_row(decode: Callable[P, T]) -> Callable[P, T]:
+    """What cannot be decoded has been damaged: SQLite has no checksums, so that it may only be noticed here."""
+
+    @wraps(decode)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return decode(*args, **kwargs)
+        except (ValueError, TypeError, KeyError, OverflowError) as exc:
+            raise NotABank(f"the bank is damaged: what it holds cannot be read ({exc})") from exc
+
+    return checked
 
 
 def offset_of(moment: datetime) -> int:
@@ -36,6 +54,12 @@ def moment_from(micros: int, offset: int) -> datetime:
     return from_micros(micros + offset * 60_000_000).replace(tzinfo=timezone(timedelta(minutes=offset)))
 
 
+def utc_from(micros: int) -> datetime:
+    """The moment in UTC; of the few hours that a calendar has in other zones alone, the nearest that UTC has."""
+    return from_micros(min(max(micros, _FIRST), _LAST))
+
+
+@reads_row
 def message_from(row: Row) -> StoredMessage:
     id_, session, position, speaker, role, text, captions, at, at_offset, recorded = row
     return StoredMessage(
@@ -66,11 +90,13 @@ def message_row(message: StoredMessage) -> Row:
     )
 
 
+@reads_row
 def session_from(row: Row) -> Session:
     id_, started, offset = row
     return Session(id=id_, started=moment_from(started, offset))
 
 
+@reads_row
 def item_from(row: Row) -> Item:
     _, id_, kind, text, session, speaker, order, mentioned, offset, recorded, network, *rest = row[:14]
     confidence, tokens, superseded = rest
@@ -136,14 +162,15 @@ def occurrence_row(item: int, n: int, occurrence: Occurrence) -> Row:
     )
 
 
+@reads_row
 def entity_from(row: Row) -> Entity:
     id_, name, kind, first_seen, last_seen = row
     return Entity(
         id=id_,
         name=name,
         kind=EntityKind(kind),
-        first_seen=from_micros(first_seen),
-        last_seen=from_micros(last_seen),
+        first_seen=utc_from(first_seen),
+        last_seen=utc_from(last_seen),
     )
 
 
@@ -151,6 +178,7 @@ def entity_row(entity: Entity) -> Row:
     return (entity.id, entity.name, entity.kind.value, to_micros(entity.first_seen), to_micros(entity.last_seen))
 
 
+@reads_row
 def merge_from(row: Row) -> Merge:
     id_, entity, surface, score, string, cooccurrence, temporal, at, undone = row
     return Merge(
@@ -161,8 +189,8 @@ def merge_from(row: Row) -> Merge:
         string=string,
         cooccurrence=cooccurrence,
         temporal=temporal,
-        at=from_micros(at),
-        undone=None if undone is None else from_micros(undone),
+        at=utc_from(at),
+        undone=None if undone is None else utc_from(undone),
     )
 
 
@@ -180,6 +208,7 @@ def merge_row(merge: Merge) -> Row:
     )
 
 
+@reads_row
 def batch_from(rows: Sequence[Row], spans: Sequence[Row], dimension: int) -> RowBatch:
     """Items as the index takes them; ``spans`` are (item, start, end), open ends ``None``."""
     seqs, kinds, sessions, speakers, orders, mentioned, recorded, asks, answered, vectors, terms = zip(

@@ -23,7 +23,7 @@ from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Probe, Scope
 from recollect.domain.receipts import ForgetReceipt
 from recollect.domain.signals import Weights
-from recollect.domain.time import from_micros, to_micros
+from recollect.domain.time import to_micros
 from recollect.errors import StaleWrite
 from recollect.store.index.index import GRAPH_FROM_ROWS
 from recollect.store.protocol import EntityTables, Known, Selection, SessionEnd
@@ -32,7 +32,7 @@ from recollect.store.sqlite.database import Database, read_state, record_embedde
 from recollect.store.sqlite.dump import dump
 from recollect.store.sqlite.forget import Removed, remove, scrub
 from recollect.store.sqlite.live import LiveIndex
-from recollect.store.sqlite.rows import Row, entity_from, entity_row, merge_from, message_from
+from recollect.store.sqlite.rows import Row, entity_from, entity_row, merge_from, message_from, utc_from
 from recollect.store.sqlite.search import SqliteSearch, load_items
 from recollect.store.sqlite.sql import query
 
@@ -117,8 +117,8 @@ class SqliteStore:
             items=items,
             entities=entities,
             links=links,
-            first=None if first is None else from_micros(first),
-            last=None if last is None else from_micros(last),
+            first=None if first is None else utc_from(first),
+            last=None if last is None else utc_from(last),
             embedder=self._embedder,
             dimension=self._dimension,
             size_bytes=sum(map(_size, self._files())),

@@ -1,0 +1,147 @@
+"""recollect beside plain retrieval: ``python -m benchmarks.retrieval --dataset locomo --data FILE``.
+
+Every system gets the same conversations, the same questions and the same depth, in one process. Ours retain once:
+recipes and arms differ in how they find, not in what they keep.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.baselines import baselines
+from recollect.app import Settings, embedder_named
+from recollect.cli.evalbank import EvalBanks, settings_for_report
+from recollect.domain.queries import Effort
+from recollect.evals.bank import OpenBank
+from recollect.evals.bootstrap import Estimate, bootstrap_mean
+from recollect.evals.dataset import Dataset
+from recollect.evals.datasets import LOADERS, load_dataset
+from recollect.evals.provenance import gather_provenance
+from recollect.evals.report import RetrievalReport
+from recollect.evals.retrieval import evaluate_retrieval
+from recollect.evals.table import align, share
+from recollect.models.embedder import Embedder
+from recollect.recall.settings import Arm
+
+OURS = "recollect"
+COMPARED = "recall@10"
+SHOWN = ("recall@5", "recall@10", "recall@25", "recall@50", "session_recall@5")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The report of every system, ours first, on one data set."""
+
+    reports: Mapping[str, RetrievalReport]
+
+    def to_json(self) -> str:
+        return json.dumps({"systems": {name: self._system(name) for name in self.reports}}, indent=2)
+
+    def to_table(self) -> str:
+        """A line a system: means with their 95 % intervals, the difference to ours, milliseconds a question."""
+        header = ("system", *SHOWN, f"{COMPARED} less ours", "p50 ms", "errors")
+        return align([header, *(self._line(name) for name in self.reports)])
+
+    def difference(self, name: str) -> Estimate | None:
+        """What a system finds more than ours (less: below 0), question by question, so that the interval is narrow."""
+        ours, other = (_scores(self.reports[one], COMPARED) for one in (OURS, name))
+        both = [other[question] - ours[question] for question in ours if question in other]
+        return bootstrap_mean(both) if both and name != OURS else None
+
+    def _line(self, name: str) -> tuple[str, ...]:
+        report = self.reports[name]
+        means = (_estimate(report.metrics.get(measure)) for measure in SHOWN)
+        latency = report.seconds.recall_p50_ms
+        cost = "-" if latency is None else f"{latency:.1f}"
+        return (name, *means, _estimate(self.difference(name)), cost, str(report.counts.errors))
+
+    def _system(self, name: str) -> dict[str, object]:
+        difference = self.difference(name)
+        less = None if difference is None else {"mean": difference.mean, "low": difference.low, "high": difference.high}
+        return {**self.reports[name].to_json(), f"{COMPARED} less ours": less}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineSettings:
+    """What has to be known of a baseline to get its figure again; constants stand in ``benchmarks/baselines.py``."""
+
+    system: str
+    embedder: str | None
+
+
+async def compare(dataset: Dataset, folder: Path, *, limit: int | None, depth: int, at: datetime) -> Comparison:
+    """Evaluate every system; tells of each on stderr when it is done."""
+    weighted, plain = embedder_named("wordllama"), embedder_named("wordllama-mean")
+    await weighted.embed(["hello"])
+    await plain.embed(["hello"])
+    systems = {**_ours(folder, weighted), **_plain(plain, weighted)}
+    reports: dict[str, RetrievalReport] = {}
+    for name, (open_bank, settings) in systems.items():
+        provenance = gather_provenance(dataset, settings=settings, at=at)
+        reports[name] = await evaluate_retrieval(dataset, open_bank, provenance=provenance, depth=depth, limit=limit)
+        print(f"{name}: {COMPARED} {reports[name].metrics[COMPARED].mean:.3f}", file=sys.stderr)
+    return Comparison(reports=reports)
+
+
+def _ours(folder: Path, embedder: Embedder) -> dict[str, tuple[OpenBank, object]]:
+    """Our default, the paper's fusion, and each arm alone, over the same banks on disk."""
+    chosen = {OURS: Settings(), "recipe tempr (RRF)": Settings(recipe="tempr")}
+    chosen.update({f"only the {arm} arm": Settings(arms=(arm,)) for arm in Arm})
+    # With one folder for all and banks that are kept, the first system writes and the others find it written.
+    return {
+        name: (
+            EvalBanks(folder, settings, Effort.MID, embedder, None, keep=True).open,
+            settings_for_report(settings, Effort.MID, embedder, None),
+        )
+        for name, settings in chosen.items()
+    }
+
+
+def _plain(plain: Embedder, weighted: Embedder) -> dict[str, tuple[OpenBank, object]]:
+    def described(name: str) -> BaselineSettings:
+        used = plain if "plain" in name else weighted if "weighted" in name else None
+        return BaselineSettings(system=name, embedder=None if used is None else used.name)
+
+    return {name: (open_bank, described(name)) for name, open_bank in baselines(plain, weighted).items()}
+
+
+def _scores(report: RetrievalReport, measure: str) -> dict[tuple[str, str], float]:
+    rows = (row for row in report.rows if measure in row.scores)
+    return {(row.conversation, row.question): row.scores[measure] for row in rows}
+
+
+def _estimate(one: Estimate | None) -> str:
+    return "-" if one is None else f"{share(one.mean)} [{share(one.low)} {share(one.high)}]"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.retrieval", description=__doc__.splitlines()[0])
+    parser.add_argument("--dataset", choices=sorted(LOADERS), required=True, help="what the file is")
+    parser.add_argument("--data", type=Path, required=True, help="the file, gzip or plain")
+    parser.add_argument("--limit", type=int, help="ask so many questions, spread over the file")
+    parser.add_argument("--depth", type=int, default=50, help="pieces of evidence a question asks for, 10 or more")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.add_argument("--out", type=Path, help="write the JSON object to this file too")
+    given = parser.parse_args(arguments)
+    if given.depth < 10:
+        parser.error("--depth is 10 or more: systems are compared by recall@10")
+    dataset = load_dataset(given.data, kind=given.dataset)
+    with TemporaryDirectory(prefix="recollect-bench-") as folder:
+        at = datetime.now(UTC)
+        comparison = asyncio.run(compare(dataset, Path(folder), limit=given.limit, depth=given.depth, at=at))
+    if given.out:
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        given.out.write_text(comparison.to_json() + "\n", "utf-8")
+    print(comparison.to_json() if given.json else comparison.to_table())
+
+
+if __name__ == "__main__":
+    main()
