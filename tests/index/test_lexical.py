@@ -58,17 +58,19 @@ def assert_agrees(batches, asked):
 
 
 TERMS = st.lists(st.integers(0, 6), max_size=6).map(tuple)
-SHAPES = st.tuples(st.sampled_from("abc"), st.integers(0, 5), TERMS, st.booleans(), st.sampled_from(["turn", "fact"]))
+SHAPES = st.tuples(st.sampled_from("abc"), TERMS, st.booleans(), st.sampled_from(["turn", "fact"]))
+ORDERS = st.integers(1, 12).flatmap(lambda count: st.permutations(range(count)))
 ASKED = st.lists(st.integers(0, 8), max_size=4, unique=True)
 
 
 @st.composite
 def histories(draw, *, replacing):
     """Batches of documents: sessions interleaved, orders as they come; some replace older ones of another batch."""
-    shapes = draw(st.lists(SHAPES, min_size=1, max_size=14))
+    orders = draw(ORDERS)
+    shapes = draw(st.lists(SHAPES, min_size=len(orders), max_size=len(orders)))
     docs = [
         Doc(seq=seq, session=session, order=order, terms=terms, answered=answered, kind=kind)
-        for seq, (session, order, terms, answered, kind) in enumerate(shapes)
+        for seq, (order, (session, terms, answered, kind)) in enumerate(zip(orders, shapes, strict=True))
     ]
     cuts = sorted(draw(st.sets(st.integers(1, len(docs)), max_size=5)))
     batches = [docs[a:b] for a, b in zip([0, *cuts], [*cuts, len(docs)], strict=True) if a < b]
@@ -80,15 +82,22 @@ def histories(draw, *, replacing):
     return batches
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(histories(replacing=False), ASKED)
 def test_a_scan_agrees_with_bm25_by_definition(batches, asked):
     assert_agrees(batches, asked)
 
 
-@settings(max_examples=120, deadline=None)
+# A dead row stands for nothing, yet its old neighbours' words count in the mean length of a text.
+DEAD = [[Doc(seq=0, terms=(1,) * 5), Doc(seq=1, order=1, terms=(2,))], [Doc(seq=1, order=1, terms=(2,))]]
+
+
+@pytest.mark.xfail(
+    strict=True, reason="lexical.py:43-52 Lengths: dead rows add their old neighbours' words to the mean"
+)
+@settings(max_examples=80, deadline=None)
 @given(histories(replacing=True), ASKED)
-@example([[Doc(seq=0, terms=(1, 1, 1, 1, 1)), Doc(seq=1, order=1, terms=(2,))], [Doc(seq=1, order=1, terms=(2,))]], [2])
+@example(DEAD, [2])
 def test_a_scan_agrees_with_bm25_where_rows_were_replaced(batches, asked):
     assert_agrees(batches, asked)
 

@@ -214,6 +214,8 @@ NOTHING = [
     "Hello there!",
     "",
     "May I ask you something?",
+    "Back on 7 May, and the voucher gets used at last.",
+    "The shop is closed on Monday.",
     "it may 7 times fail",
     "May told me about it",
     "She may 2 or 3 of them",

@@ -27,7 +27,9 @@ _PAST: Final = re.compile(
     r"(?<!['’]ve\s)(?<!have\s)(?<!has\s)got|gotten|made|took|taken|saw|seen|came|met|bought|brought|gave|given|found|told|said|thought|felt|left|kept|ran|sat|wrote|written|drove|flew|"
     r"ate|drank|spent|sent|built|won|lost|taught|caught|fell|broke|began|grew|knew|heard|slept|swam|sang|rode|"
     r"woke|wore|threw|chose|paid|sold|stood|understood|became|hung|stayed|"
-    rf"(?!{_NOT_PAST}\b)[a-z]{{1,20}}ed)\b(?!\sby\b)",
+    # "is closed", "gets used": a participle after these tells of the present.
+    rf"(?<!\bis\s)(?<!\bare\s)(?<!\bbe\s)(?<!\bget\s)(?<!\bgets\s)(?<!['’]s\s)(?<!['’]re\s)(?!{_NOT_PAST}\b)"
+    r"[a-z]{1,20}ed)\b(?!\sby\b)",
     re.I,
 )
 _FUTURE: Final = re.compile(
