@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -23,10 +24,10 @@ def reference(alive, asked):
     """For each live row its three scores: BM25 of the text it stands for, as a share of the most there could be."""
     exchanges, passages, sessions = {}, {}, {}
     for row, doc in alive.items():
-        chain, place = neighbours(alive, row)
-        before = chain[max(0, place - 1) : place]
+        line, place = neighbours(alive, row)
+        before = line[max(0, place - 1) : place]
         exchanges[row] = words(alive, [row] if doc.answered else [*before, row])
-        passages[row] = words(alive, chain[max(0, place - 3) : place + 4])
+        passages[row] = words(alive, line[max(0, place - 3) : place + 4])
         sessions[doc.session] = words(alive, [at for at, other in alive.items() if other.session == doc.session])
     exchange, passage, session = (bm25(texts, asked) for texts in (exchanges, passages, sessions))
     return {row: (exchange[row], passage[row], session[doc.session]) for row, doc in alive.items()}
@@ -105,7 +106,7 @@ def test_a_scan_agrees_with_bm25_where_rows_were_replaced(batches, asked):
 @settings(max_examples=60, deadline=None)
 @given(histories(replacing=False), ASKED)
 def test_many_small_batches_give_what_one_gives(batches, asked):
-    one, many = (scanned(built(*parts), asked) for parts in ([sum(batches, [])], batches))
+    one, many = (scanned(built(*parts), asked) for parts in ([list(chain(*batches))], batches))
     for name in ("exchange", "passage", "session"):
         np.testing.assert_allclose(getattr(many, name), getattr(one, name), atol=CLOSE, err_msg=name)
 

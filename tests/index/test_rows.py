@@ -1,5 +1,7 @@
 """The columns of the index: who stands next to whom, and what grows."""
 
+from itertools import chain, pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,8 +17,8 @@ def assert_chained(batches):
     table, alive = built(*batches).table, living(*batches)
     assert np.flatnonzero(table.alive.view).tolist() == sorted(alive)
     for row in alive:
-        chain, place = neighbours(alive, row)
-        expected = (chain[place - 1] if place else -1, chain[place + 1] if place + 1 < len(chain) else -1)
+        line, place = neighbours(alive, row)
+        expected = (line[place - 1] if place else -1, line[place + 1] if place + 1 < len(line) else -1)
         assert (table.previous.view[row], table.following.view[row]) == expected, row
 
 
@@ -69,7 +71,7 @@ SESSIONS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["turn", "f
 def test_any_history_chains_as_its_outcome_does(orders, sessions, cuts, again):
     docs = [doc(seq, order, *sessions[seq]) for seq, order in enumerate(orders)]
     edges = [0, *sorted(cut for cut in cuts if cut < len(docs)), len(docs)]
-    parts = [docs[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [docs[a:b] for a, b in pairwise(edges)]
     assert_chained([*parts, *([docs[seq]] for seq in again if seq < len(docs))])
 
 
@@ -101,7 +103,7 @@ def test_a_grown_array_is_the_blocks_in_order(blocks):
     grown = GrowArray(np.int32)
     for block in blocks:
         grown.append(np.array(block, dtype=np.int32))
-    assert grown.view.tolist() == sum(blocks, [])
+    assert grown.view.tolist() == list(chain(*blocks))
     assert len(grown) == len(grown.view)
 
 

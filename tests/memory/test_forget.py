@@ -1,4 +1,4 @@
-"""What is forgotten is gone: from answers, from the index of every process, from the words, from the bytes of every file."""
+"""What is forgotten is gone: from answers, from the index of every process, from the bytes of every file."""
 
 import sqlite3
 from contextlib import closing

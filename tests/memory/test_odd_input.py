@@ -1,5 +1,6 @@
 """What people and programs really say: kept byte for byte, or refused with a clear error and nothing stored."""
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -156,10 +157,8 @@ async def test_lone_surrogates_are_refused_wherever_they_stand(bank):
         bank.recall("x", exclude=bad),
         bank.messages([bad]),
     ):
-        try:
+        with suppress(InvalidInput):
             await harmless
-        except InvalidInput:
-            pass
     assert (await bank.forget(messages="unknown")).messages == ()
     assert await bank.messages() == []
 
@@ -214,8 +213,11 @@ async def test_nothing_to_retain_and_nothing_to_forget(bank):
 
 @pytest.mark.parametrize(
     "name",
-    ["../x", "a/b", "..", ".", "", " ", "nul", "NUL.txt", "a\0b", "a\\b", "x" * 101, "ä" * 99 + "🐕", "-", "~", "a\n"]
-    + ["\ud800", "a..b", ".hidden", "a.", "a ", "*", "c:d", "字" * 100],
+    [
+        *("../x", "a/b", "a\\b", "..", ".", "a..b", ".hidden", "a.", "c:d", "*", "~", "-"),
+        *("", " ", "a ", "a\n", "nul", "NUL.txt", "a\0b", "\ud800"),
+        *("x" * 101, "字" * 100, "ä" * 99 + "🐕"),
+    ],
 )
 async def test_names_that_could_leave_the_folder_are_refused(tmp_path, memory, name):
     await memory.banks()

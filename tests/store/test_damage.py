@@ -5,7 +5,7 @@ import random
 import shutil
 import sqlite3
 import subprocess
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
 import pytest
 
@@ -38,6 +38,10 @@ def tmpfs(folder, size):
         yield folder
     finally:
         subprocess.run(["umount", "-l", folder], check=True)
+
+
+def make_read_only(folder):
+    subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
 
 
 async def retain_until_full(bank):
@@ -92,7 +96,7 @@ async def test_a_file_system_that_is_read_only_says_so(tmp_path):
     await filled(tmp_path / "made")
     with tmpfs(tmp_path / "mounted", "8m") as folder:
         shutil.copytree(tmp_path / "made", folder, dirs_exist_ok=True)
-        subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+        make_read_only(folder)
         async with opened(folder) as memory:
             assert await memory.banks() == ("bank",)
             for name in ("bank", "new"):
@@ -192,7 +196,7 @@ async def use(folder):
     async with opened(folder) as memory:
         bank = await memory.bank("bank")
         await bank.messages()
-        (await bank.recall("note 7 of Ada", limit=50, max_tokens=None)).receipt.arms
+        await bank.recall("note 7 of Ada", limit=50, max_tokens=None)
         await bank.retain(Message(text="one more"), session="s")
         _ = [line async for line in bank.export()]
         await bank.forget(messages="m3")
@@ -208,7 +212,5 @@ async def test_a_bank_with_flipped_bytes_fails_clearly_or_works(tmp_path, seed):
         start = rng.randrange(200, len(content) - 64)
         content[start : start + 64] = rng.randbytes(64)
     file.write_bytes(content)
-    try:
+    with suppress(RecollectError):  # anything else is a failure
         await use(tmp_path)
-    except RecollectError as exc:
-        assert str(exc)

@@ -19,8 +19,9 @@ from recollect.models.embedder import Embedder
 from recollect.retain.directory import Directory, Resolution
 from recollect.retain.embed import embed_turns
 from recollect.retain.extract import Extracted, extract
+from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
-from recollect.retain.resolve import Found, ResolveSettings, resolve
+from recollect.retain.resolve import Found, resolve
 from recollect.retain.turns import Turn, turn_from, turns_of
 from recollect.store.protocol import Known, StoreReader
 from recollect.text.tokens import count_all

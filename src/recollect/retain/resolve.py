@@ -8,19 +8,15 @@ best only where no veto speaks against it, and the merge is logged with its scor
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from math import exp
 from typing import Final
-
-from rapidfuzz.distance import OSA
 
 from recollect.domain.entities import Entity, EntityKind, Mention, Merge
 from recollect.errors import NaiveDatetime
 from recollect.retain.directory import (
-    LONG,
     Blocks,
     Directory,
     Resolution,
@@ -30,6 +26,7 @@ from recollect.retain.directory import (
     normalise,
     short_hash,
 )
+from recollect.retain.likeness import Likeness, ResolveSettings, likest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,28 +46,6 @@ class Found:
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:
             raise NaiveDatetime("Found.at")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolveSettings:
-    """The weights of equation 2 and what a merge needs. All but ``sigma`` are shares in [0, 1].
-
-    ``alpha``, ``beta`` and ``gamma`` weigh string similarity, co-occurrence and nearness in time; ``sigma`` is how
-    long after its last mention an entity's nearness has fallen to 1/e. A merge needs a score of ``threshold`` and a
-    lead of ``margin`` over the next entity. A spelling mistake leaves ``whole`` of the name and ``word`` of the word
-    it is in alike. ``fuller`` is the string similarity of a known "Ada" with a new "Ada Lovelace": a new surname
-    may bring a new person, so that it takes nearness or company as well; the other way round it is 1.
-    """
-
-    alpha: float = 0.6
-    beta: float = 0.25
-    gamma: float = 0.15
-    sigma: timedelta = timedelta(days=30)
-    threshold: float = 0.6
-    margin: float = 0.05
-    whole: float = 0.88
-    word: float = 0.85
-    fuller: float = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,110 +279,5 @@ def _company_share(entity_id: str, company: Mapping[str, str | None], draft: _Dr
     return met / len(company)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Likeness:
-    """How alike two names are, in [0, 1]; ``part``: one is a shorter form of the other; ``fuller``: of the new one."""
-
-    string: float
-    part: bool = False
-    fuller: bool = False
-
-
-def likest(key: str, names: Iterable[str], settings: ResolveSettings) -> Likeness | None:
-    """The best likeness of a normalised name to an entity's names; ``None`` where there is none.
-
-    A full name must agree with every full name the entity has: "Ada Byron" is not the "Ada" who is "Ada Lovelace".
-    """
-    new = _words(key)
-    best: Likeness | None = None
-    for name in names:
-        old = _words(name)
-        likeness = _likeness(new, old, settings)
-        if likeness is None:
-            if len(new) > 1 and len(old) > 1:
-                return None
-        elif best is None or likeness.string > best.string:
-            best = likeness
-    return best
-
-
-def _likeness(new: tuple[str, ...], old: tuple[str, ...], settings: ResolveSettings) -> Likeness | None:
-    if _numbers(new) != _numbers(old):
-        return None
-    if "".join(new) == "".join(old):
-        return Likeness(string=1.0)
-    if _is_part(new, old):
-        return Likeness(string=1.0, part=True)
-    if _is_part(old, new):
-        return Likeness(string=settings.fuller, part=True, fuller=True)
-    return _mistyped(new, old, settings)
-
-
-def _mistyped(new: tuple[str, ...], old: tuple[str, ...], settings: ResolveSettings) -> Likeness | None:
-    """Likeness of two names that differ by a mistake inside one long word; all other words must be equal.
-
-    Short words differ by a letter and are other names (Mara, Marta); so do long ones at their ends (Christina,
-    Christine; Katharina, Catharina).
-    """
-    if len(new) != len(old):
-        return None
-    differing = [(one, other) for one, other in zip(new, old, strict=True) if one != other]
-    if len(differing) != 1:
-        return None
-    one, other = differing[0]
-    if not (one.isalpha() and other.isalpha()) or min(len(one), len(other)) < LONG:
-        return None
-    # "Americans" and "Americas" differ at their ends too.
-    if one[0] != other[0] or one[-1] != other[-1] or one.rstrip("s")[-1:] != other.rstrip("s")[-1:]:
-        return None
-    if OSA.normalized_similarity(one, other) < settings.word:
-        return None
-    whole = OSA.normalized_similarity(" ".join(new), " ".join(old))
-    return Likeness(string=whole) if whole >= settings.whole else None
-
-
-def _is_part(short: tuple[str, ...], full: tuple[str, ...]) -> bool:
-    """Whether a name is a shorter form of another: "Ada", "Lovelace", "A. Lovelace", "Dr. Lovelace"; "Ada Lovelace"."""
-    titles = _TITLES.intersection(short[:1]), _TITLES.intersection(full[:1])
-    if all(titles) and titles[0] != titles[1]:  # Mr. Smith, Mrs. Smith
-        return False
-    short, full = short[len(titles[0]) :], full[len(titles[1]) :]
-    if not short or len(short) > len(full) or not _KIN.isdisjoint(set(full).difference(short)):
-        return False
-    if len(short) == len(full):
-        return all(map(_abbreviates, short, full)) and len(short[-1]) > 1
-    if len(short) == 1 and len(short[0]) < 2:
-        return False
-    left = iter(full)
-    in_order = all(any(_abbreviates(word, other) for other in left) for word in short)
-    return in_order and (_abbreviates(short[0], full[0]) or short[-1] == full[-1])
-
-
-def _abbreviates(short: str, full: str) -> bool:
-    return short == full or (len(short) == 1 and full.startswith(short))
-
-
-def _words(key: str) -> tuple[str, ...]:
-    return tuple(key.split(" "))
-
-
-def _numbers(words: Iterable[str]) -> tuple[str, ...]:
-    """The numbers in a name, roman ones too: they tell Room 101 from Room 102."""
-    return tuple(
-        number
-        for word in words
-        if word in _ROMAN or not word.isalpha()
-        for number in ((word,) if word in _ROMAN else _DIGITS.findall(word))
-    )
-
-
 _ONE_OR_OTHER: Final = frozenset((EntityKind.PERSON, EntityKind.LOCATION))
 _PERHAPS_PEOPLE: Final = frozenset((EntityKind.PERSON, EntityKind.OTHER))
-_DIGITS: Final = re.compile(r"\d+")
-_ROMAN: Final = frozenset(("ii", "iii", "iv", "vi", "vii", "viii", "ix", "xi", "xii", "xiii", "xiv", "xv"))
-_TITLES: Final = frozenset(("dr", "prof", "professor", "mr", "mrs", "ms", "miss", "sir", "rev", "captain", "coach"))
-# With these a name is another one, not a fuller one: "Aunt Mary" and "Mary", "St. Mary" and "Mary".
-_KIN: Final = frozenset(
-    """aunt auntie uncle grandma grandpa granny mother father sister brother cousin saint st king queen prince princess
-    pope jr sr junior senior""".split()
-)

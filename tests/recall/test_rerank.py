@@ -1,0 +1,63 @@
+"""The reranker's order, and what it reads."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from recollect.domain.items import Item, ItemKind, Occurrence
+from recollect.domain.time import Interval, Precision
+from recollect.recall.rerank import passage, reranked
+from recollect.testing.models import OverlapReranker
+
+
+def item(text, *occurrences):
+    return Item(
+        id="i",
+        kind=ItemKind.TURN,
+        text=text,
+        session="s",
+        speaker="Ada",
+        sources=("m",),
+        mentioned=datetime(2024, 5, 9, 18, tzinfo=UTC),
+        recorded=datetime(2024, 6, 1, tzinfo=UTC),
+        occurrences=occurrences,
+    )
+
+
+ITEMS = [item(text) for text in ("one two", "red", "red green blue", "red green", "red green blue black")]
+
+
+class Remembering(OverlapReranker):
+    def __init__(self):
+        self.calls = []
+
+    async def score(self, query, passages):
+        self.calls.append((query, passages))
+        return await super().score(query, passages)
+
+
+@pytest.mark.parametrize(
+    ("top", "order"), [(9, [4, 2, 3, 1, 0]), (5, [4, 2, 3, 1, 0]), (3, [2, 1, 0, 3, 4]), (1, [0, 1, 2, 3, 4])]
+)
+async def test_the_first_are_put_in_order_and_the_rest_stay(top, order):
+    reranker = Remembering()
+    assert await reranked(reranker, "red green blue black", ITEMS, top) == order
+    ((query, passages),) = reranker.calls
+    assert (query, len(passages)) == ("red green blue black", min(top, 5))
+
+
+async def test_equal_scores_keep_the_order_they_had():
+    assert await reranked(OverlapReranker(), "nothing of it", ITEMS, 5) == [0, 1, 2, 3, 4]
+    assert await reranked(OverlapReranker(), "red", [], 5) == []
+
+
+def test_a_passage_tells_when_and_by_whom():
+    assert passage(item("I ran.")) == "[09 May 2024] Ada: I ran."
+
+
+def test_a_passage_tells_the_times_its_words_mean():
+    may = [datetime(2024, 5, day, tzinfo=UTC) for day in (8, 9)]
+    yesterday = Occurrence(words="yesterday", interval=Interval(start=may[0], end=may[1], precision=Precision.DAY))
+    since = Occurrence(words="since May", interval=Interval(start=may[0], end=None, precision=Precision.DAY))
+    told = passage(item("I ran yesterday.", yesterday, since))
+    assert told == "[09 May 2024] Ada: I ran yesterday. (yesterday: 8 May 2024; since May: since 8 May 2024)"

@@ -1,0 +1,224 @@
+"""Past its threshold a bank searches through a graph, which is kept beside it: as good as exact, and never stale."""
+
+import json
+import random
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from recollect import Message
+from recollect.domain.queries import Probe, Scope
+from recollect.domain.signals import Weights
+from recollect.memory.memory import BaseMemory
+from recollect.recipes import recipe_named
+from recollect.store.index.vectors import _Graph
+from recollect.store.sqlite.folder import SqliteFolder
+from recollect.testing.models import HashEmbedder
+
+AT = datetime(2024, 5, 1, tzinfo=UTC)
+ROWS, FROM = 1200, 200
+EMBEDDER = HashEmbedder(128)
+WORDS = [f"{a}{b}{c}" for a in "bdfgklmn" for b in "aeiou" for c in "rstvwxz"]
+
+
+def memory_of(folder, graph_from=FROM):
+    return BaseMemory(SqliteFolder(folder, graph_from=graph_from), embedder=EMBEDDER, recipe=recipe_named("default"))
+
+
+def text(rng):
+    topic = rng.choices(WORDS, k=3)
+    return " ".join(rng.choices(topic, k=4) + rng.choices(WORDS, k=6))
+
+
+@pytest.fixture(scope="module")
+def texts():
+    rng = random.Random(5)
+    return [text(rng) for _ in range(ROWS)]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, texts):
+    """A folder with a large bank and its graph, made once."""
+    import asyncio
+
+    async def make(folder):
+        async with memory_of(folder) as memory:
+            bank = await memory.bank("bank")
+            for start in range(0, ROWS, 100):
+                said = [
+                    Message(id=f"m{n}", text=texts[n], at=AT + timedelta(hours=n)) for n in range(start, start + 100)
+                ]
+                await bank.retain(said, session=f"s{start}")
+            await bank.recall("anything")
+
+    folder = tmp_path_factory.mktemp("made")
+    asyncio.run(make(folder))
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path, made):
+    import shutil
+
+    return shutil.copytree(made, tmp_path / "banks")
+
+
+@pytest.fixture
+def added(monkeypatch):
+    """How many vectors were put into graphs."""
+    counts = []
+    fill = _Graph.fill
+
+    def counting(self, matrix):
+        counts.append(len(matrix) - self._filled)
+        fill(self, matrix)
+
+    monkeypatch.setattr(_Graph, "fill", counting)
+    return counts
+
+
+async def vectors_of(texts):
+    return await EMBEDDER.embed(texts)
+
+
+async def questions(count=40, seed=9):
+    rng = random.Random(seed)
+    return await vectors_of([text(rng) for _ in range(count)])
+
+
+async def overlap(one, other, k=10, weights=None):
+    """Which share of the other's best the first one finds, on the average."""
+    shares = []
+    for vector in await questions():
+        asked = Probe(topic="", vector=vector, terms=np.empty(0, np.uint32))
+        ids = []
+        for bank in (one, other):
+            search = await bank._store.search(asked, Scope(), weights or Weights())
+            ids.append({item.id for _, item in await search.load((await search.semantic(k)).refs)})
+        assert len(ids[0]) == k
+        shares.append(len(ids[0] & ids[1]) / k)
+    return float(np.mean(shares))
+
+
+async def test_the_graph_finds_what_an_exact_search_finds(folder):
+    async with memory_of(folder) as graph, memory_of(folder, -1) as exact:
+        one, other = await graph.bank("bank"), await exact.bank("bank")
+        assert await overlap(one, other, weights=Weights(surroundings=0)) >= 0.95
+        found = [await bank._store.nearest(await questions(), 10) for bank in (one, other)]
+        shares = [len(dict(a).keys() & dict(b).keys()) / 10 for a, b in zip(*found, strict=True)]
+        assert np.mean(shares) >= 0.95
+
+
+async def test_with_surroundings_the_graph_finds_what_an_exact_search_finds(folder):
+    async with memory_of(folder) as graph, memory_of(folder, -1) as exact:
+        share = await overlap(await graph.bank("bank"), await exact.bank("bank"), k=200)
+        assert share >= 0.95
+
+
+async def test_inside_a_scope_the_search_is_exact(folder):
+    async with memory_of(folder) as graph, memory_of(folder, -1) as exact:
+        for scope in ({"sessions": ["s100", "s300"]}, {"exclude": ["m5"]}):
+            found = [(await (await m.bank("bank")).recall("basabor", limit=40, **scope)) for m in (graph, exact)]
+            assert [e.id for e in found[0].evidence] == [e.id for e in found[1].evidence]
+
+
+async def test_the_saved_graph_is_used_again(folder, added, texts):
+    async with memory_of(folder) as memory:
+        bank = await memory.bank("bank")
+        found = await bank.recall(texts[700], limit=3)
+        assert found.evidence[0].sources == ("m700",)
+    assert sum(added) == 0
+
+
+async def test_what_another_process_wrote_after_it_was_saved_is_found(folder, added):
+    async with memory_of(folder, -1) as other:
+        await (await other.bank("bank")).retain(Message(id="new", text="xylophone quagmire", at=AT), session="later")
+    async with memory_of(folder) as memory:
+        bank = await memory.bank("bank")
+        ((best, _), *_) = (await bank._store.nearest(await vectors_of(["xylophone quagmire"]), 3))[0]
+        assert best == "turn:new"
+        assert sum(added) == 1
+        async with memory_of(folder, -1) as exact:
+            assert await overlap(bank, await exact.bank("bank"), weights=Weights(surroundings=0)) >= 0.95
+
+
+async def test_a_graph_from_before_something_was_rewritten_or_forgotten_is_not_used(folder, added):
+    async with memory_of(folder, -1) as other:
+        bank = await other.bank("bank")
+        await bank.retain(Message(id="old", text="one", at=AT), session="s0")
+    async with memory_of(folder) as memory:
+        await (await memory.bank("bank")).recall("one")
+    assert sum(added) == 1
+    added.clear()
+    async with memory_of(folder, -1) as other:
+        bank = await other.bank("bank")
+        (item,) = await bank._store.items(["turn:old"])
+        vector = (await vectors_of(["zebra giraffe"]))[0]
+        from recollect.domain.changes import Changeset
+        from recollect.domain.items import IndexedItem
+
+        entry = IndexedItem(item=item, vector=vector, terms=np.array([1], np.uint32))
+        await bank._store.commit(Changeset(items=(entry,)))
+    async with memory_of(folder) as memory:
+        bank = await memory.bank("bank")
+        assert (await bank._store.nearest(vector[None], 1))[0][0][0] == "turn:old"
+        assert (await bank._store.nearest(await vectors_of(["one"]), 1))[0][0][0] != "turn:old"
+        assert sum(added) == ROWS + 1
+        await bank.forget(messages="old")
+        assert (await bank._store.nearest(vector[None], 1))[0][0][0] != "turn:old"
+
+
+def cut(file):
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def scramble(file):
+    content = bytearray(file.read_bytes())
+    content[64:4096] = random.Random(1).randbytes(4032)
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [cut, lambda file: file.write_bytes(b""), lambda file: file.write_bytes(b"x" * 999), lambda file: file.unlink()],
+)
+@pytest.mark.parametrize("name", ["bank.hnsw", "bank.hnsw.json"])
+async def test_a_damaged_graph_is_made_anew(folder, added, texts, name, damage):
+    damage(folder / name)
+    async with memory_of(folder) as memory:
+        assert (await (await memory.bank("bank")).recall(texts[700], limit=3)).evidence[0].sources == ("m700",)
+        assert sum(added) == ROWS
+    added.clear()
+    async with memory_of(folder) as memory:
+        await (await memory.bank("bank")).recall(texts[700])
+    assert sum(added) == 0
+
+
+@pytest.mark.parametrize(
+    "note", [{}, {"epoch": 5, "version": 1, "rows": 1}, [], {"epoch": 0, "version": "x", "rows": 9}]
+)
+async def test_a_note_that_does_not_fit_is_not_believed(folder, added, texts, note):
+    (folder / "bank.hnsw.json").write_text(json.dumps(note))
+    async with memory_of(folder) as memory:
+        assert (await (await memory.bank("bank")).recall(texts[3], limit=3)).evidence[0].sources == ("m3",)
+    assert sum(added) == ROWS
+
+
+async def test_a_graph_of_another_bank_is_not_used(folder, added, texts):
+    async with memory_of(folder) as memory:
+        other = await memory.bank("other")
+        await other.retain([Message(id=f"o{n}", text=t) for n, t in enumerate(reversed(texts[:300]))], session="s")
+        await other.recall("x")
+    added.clear()
+    for ending in (".hnsw", ".hnsw.json"):
+        (folder / f"other{ending}").replace(folder / f"bank{ending}")
+    async with memory_of(folder) as memory:
+        assert (await (await memory.bank("bank")).recall(texts[3], limit=3)).evidence[0].sources == ("m3",)
+
+
+async def test_a_graph_that_cannot_be_kept_keeps_nobody_from_closing(folder, monkeypatch):
+    monkeypatch.setattr(_Graph, "save", lambda self, path: (_ for _ in ()).throw(RuntimeError("no room")))
+    async with memory_of(folder) as memory:
+        await (await memory.bank("bank")).recall("x")
+    assert sorted(file.name for file in folder.iterdir()) in (["bank.bank", "bank.hnsw"], ["bank.bank"])
