@@ -60,28 +60,24 @@ class Bm25:
     """Okapi BM25 (Robertson and Zaragoza, 2009) over English stems without stop words; k1 is 1.2 and b is 0.75."""
 
     def __init__(self) -> None:
-        self._documents: list[Counter[int]] = []
+        self._postings: dict[int, list[tuple[int, int]]] = {}
         self._lengths: list[int] = []
-        self._postings: dict[int, tuple[NDArray[np.intp], Floats]] | None = None
 
     async def add(self, texts: Sequence[str]) -> None:
         for text in texts:
             found = terms(text).tolist()
-            self._documents.append(Counter(found))
+            for term, count in Counter(found).items():
+                self._postings.setdefault(term, []).append((len(self._lengths), count))
             self._lengths.append(len(found))
-        self._postings = None
 
     async def scores(self, question: str) -> Floats:
-        if self._postings is None:
-            self._postings = _postings(self._documents)
         lengths = np.array(self._lengths, dtype=np.float32)
         penalty = K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1.0))
         total = np.zeros(len(lengths), dtype=np.float32)
-        for term in set(terms(question).tolist()):
-            if term in self._postings:
-                rows, counts = self._postings[term]
-                rarity = math.log(1 + (len(lengths) - len(rows) + 0.5) / (len(rows) + 0.5))
-                total[rows] += rarity * (K1 + 1) * counts / (counts + penalty[rows])
+        for term in set(terms(question).tolist()) & self._postings.keys():
+            rows, counts = np.array(self._postings[term]).T
+            rarity = math.log(1 + (len(lengths) - len(rows) + 0.5) / (len(rows) + 0.5))
+            total[rows] += rarity * (K1 + 1) * counts / (counts + penalty[rows])
         return total
 
 
@@ -146,7 +142,10 @@ class MessageBank:
 
 
 def document(message: Message) -> str:
-    """A message as a plain store would keep it."""
+    """A message as a plain store would keep it.
+
+    With the speaker's name, since questions name people: on LoCoMo every baseline finds more with it than without.
+    """
     return " ".join([f"{message.speaker}: {message.text}", *message.captions])
 
 
@@ -174,16 +173,4 @@ def baselines(plain: Embedder, weighted: Embedder) -> dict[str, OpenBank]:
         "BM25": bm25,
         "RRF of plain cosine and BM25": fused,
         "RRF of weighted cosine and BM25": fused_sif,
-    }
-
-
-def _postings(documents: Sequence[Counter[int]]) -> dict[int, tuple[NDArray[np.intp], Floats]]:
-    """Which documents contain each term, and how often."""
-    found: dict[int, list[tuple[int, int]]] = {}
-    for number, counts in enumerate(documents):
-        for term, count in counts.items():
-            found.setdefault(term, []).append((number, count))
-    return {
-        term: (np.array([n for n, _ in hits], dtype=np.intp), np.array([c for _, c in hits], dtype=np.float32))
-        for term, hits in found.items()
     }
