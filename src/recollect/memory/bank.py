@@ -152,7 +152,8 @@ class Bank:
         """Remove every message that meets any of these, with everything derived from it, and check that it is gone.
 
         ``messages`` by id; ``session`` and ``speaker`` by name; ``entity`` by id, name or any surface form: every
-        message of an item that mentions it; ``during`` by when it was said. What shared a turn with a forgotten
+        message of an item that mentions it, and every message that holds one of its names word for word; ``during``
+        by when it was said. What shared a turn with a forgotten
         message is kept, and encoded anew.
 
         Raises:

@@ -14,7 +14,7 @@ import numpy as np
 from recollect.domain.time import Interval, to_micros
 from recollect.store.protocol import Selection
 from recollect.store.sqlite.database import Database
-from recollect.store.sqlite.sql import query
+from recollect.store.sqlite.sql import phrase, query
 from recollect.store.sqlite.traces import pieces_in, pieces_of
 
 _FOREVER = int(np.iinfo(np.int64).max)
@@ -115,11 +115,22 @@ def _mark(connection: sqlite3.Connection, selection: Selection) -> None:
     ):
         connection.executemany(query(name), [(one,) for one in wanted])
     if selection.entities:
-        named = connection.execute(query("entities_named"), {"names": json.dumps(selection.entities)})
-        ids = json.dumps([id_ for (id_,) in named])
-        connection.execute(query("doomed_by_entity"), {"entities": ids})
+        _mark_entities(connection, selection.entities)
     if selection.during is not None:
         connection.execute(query("doomed_by_time"), _bounds(selection.during))
+
+
+def _mark_entities(connection: sqlite3.Connection, names: Sequence[str]) -> None:
+    """Mark what mentions entities, and every message that holds one of their names word for word.
+
+    Names are read from a turn's opening words only; the name in an assistant's answer must go as well.
+    """
+    found = connection.execute(query("entities_named"), {"names": json.dumps(names)})
+    ids = json.dumps([id_ for (id_,) in found])
+    surfaces = {surface for (surface,) in connection.execute(query("surfaces_of"), {"entities": ids})}
+    connection.execute(query("doomed_by_entity"), {"entities": ids})
+    for name in surfaces.union(names):
+        connection.execute(query("doomed_by_name"), {"phrase": phrase(name), "name": name})
 
 
 def _bounds(during: Interval) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -63,7 +64,12 @@ class LiveIndex:
                 fresh.replace(self._graph_path)
             finally:
                 fresh.unlink(missing_ok=True)
-            note = {"epoch": self._epoch, "version": self._version, "rows": len(self._index)}
+            note = {
+                "epoch": self._epoch,
+                "version": self._version,
+                "rows": len(self._index),
+                "digest": _digest(self._graph_path),
+            }
             self._note_path.write_text(json.dumps(note), "utf-8")
 
     @property
@@ -102,9 +108,17 @@ class LiveIndex:
         try:
             note = json.loads(self._note_path.read_text("utf-8"))
             saved_epoch, version, rows = int(note["epoch"]), int(note["version"]), int(note["rows"])
+            whole = note["digest"] == _digest(self._graph_path)
         except (OSError, ValueError, KeyError, TypeError):
+            return
+        if not whole:  # reading a damaged graph would not fail, but take the process down
             return
         (count,) = connection.execute(query("rows_upto"), {"upto": version}).fetchone()
         if saved_epoch == self._epoch and count == rows and self._index.vectors.load(self._graph_path, rows):
             self._append(connection, 0, version)
             self._version = version
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "blake2b").hexdigest()

@@ -231,6 +231,15 @@ INSERT OR IGNORE INTO temp.doomed
 SELECT s.message FROM mention m JOIN source s ON s.item = m.item
 WHERE m.entity IN (SELECT value FROM json_each(:entities));
 
+-- name: surfaces_of
+SELECT DISTINCT surface FROM mention WHERE entity IN (SELECT value FROM json_each(:entities));
+
+-- name: doomed_by_name
+INSERT OR IGNORE INTO temp.doomed
+SELECT m.seq FROM source s JOIN message m ON m.seq = s.message
+WHERE s.item IN (SELECT rowid FROM item_fts WHERE item_fts MATCH :phrase)
+  AND (instr(m.text, :name) OR instr(m.captions, :name));
+
 -- name: entities_named
 SELECT id FROM entity WHERE id IN (SELECT value FROM json_each(:names)) OR name IN (SELECT value FROM json_each(:names))
 UNION

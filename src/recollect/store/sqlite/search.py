@@ -20,7 +20,7 @@ from recollect.store.protocol import LINK_KINDS, Edges, Hits, Refs
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.live import LiveIndex
 from recollect.store.sqlite.rows import item_from
-from recollect.store.sqlite.sql import query
+from recollect.store.sqlite.sql import phrase, query
 
 Floats = NDArray[np.float32]
 P = ParamSpec("P")
@@ -83,7 +83,7 @@ class SqliteSearch:
     def _phrase_hits(self) -> Refs:
         if not self._probe.phrases:
             return np.empty(0, dtype=np.int64)
-        match = " OR ".join('"' + phrase.replace('"', '""').replace("\0", " ") + '"' for phrase in self._probe.phrases)
+        match = " OR ".join(map(phrase, self._probe.phrases))
         with self._database.reading() as connection:
             hits = [seq for (seq,) in connection.execute(query("phrase"), (match,))]
         return np.array(hits, dtype=np.int64)

@@ -20,6 +20,11 @@ def query(name: str) -> str:
     return queries()[name]
 
 
+def phrase(words: str) -> str:
+    """Words as a full-text query for exactly these, one after another."""
+    return '"' + words.replace('"', '""').replace("\0", " ") + '"'
+
+
 @cache
 def migrations() -> tuple[tuple[str, str], ...]:
     """Name and script of every migration, in the order in which they run."""
