@@ -149,28 +149,16 @@ def document(message: Message) -> str:
     return " ".join([f"{message.speaker}: {message.text}", *message.captions])
 
 
-def baselines(plain: Embedder, weighted: Embedder) -> dict[str, OpenBank]:
-    """Every baseline by name. ``plain`` takes the mean of token vectors, ``weighted`` is recollect's own default."""
+def baselines(embedder: Embedder) -> dict[str, OpenBank]:
+    """Every baseline by name, over recollect's own default embedder."""
 
-    async def mean(conversation: str) -> EvalBank:
-        return MessageBank(Cosine(plain))
-
-    async def sif(conversation: str) -> EvalBank:
-        return MessageBank(Cosine(weighted))
+    async def cosine(conversation: str) -> EvalBank:
+        return MessageBank(Cosine(embedder))
 
     async def bm25(conversation: str) -> EvalBank:
         return MessageBank(Bm25())
 
     async def fused(conversation: str) -> EvalBank:
-        return MessageBank(Fused(Cosine(plain), Bm25()))
+        return MessageBank(Fused(Cosine(embedder), Bm25()))
 
-    async def fused_sif(conversation: str) -> EvalBank:
-        return MessageBank(Fused(Cosine(weighted), Bm25()))
-
-    return {
-        "cosine, plain vectors": mean,
-        "cosine, weighted vectors": sif,
-        "BM25": bm25,
-        "RRF of plain cosine and BM25": fused,
-        "RRF of weighted cosine and BM25": fused_sif,
-    }
+    return {"cosine": cosine, "BM25": bm25, "RRF of cosine and BM25": fused}

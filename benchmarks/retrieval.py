@@ -79,10 +79,9 @@ class BaselineSettings:
 
 async def compare(dataset: Dataset, folder: Path, *, limit: int | None, depth: int, at: datetime) -> Comparison:
     """Evaluate every system; tells of each on stderr when it is done."""
-    weighted, plain = embedder_named("wordllama"), embedder_named("wordllama-mean")
-    await weighted.embed(["hello"])
-    await plain.embed(["hello"])
-    systems = {**_ours(folder, weighted), **_plain(plain, weighted)}
+    embedder = embedder_named("wordllama")
+    await embedder.embed(["hello"])
+    systems = {**_ours(folder, embedder), **_plain(embedder)}
     reports: dict[str, RetrievalReport] = {}
     for name, (open_bank, settings) in systems.items():
         provenance = gather_provenance(dataset, settings=settings, at=at)
@@ -105,12 +104,11 @@ def _ours(folder: Path, embedder: Embedder) -> dict[str, tuple[OpenBank, object]
     }
 
 
-def _plain(plain: Embedder, weighted: Embedder) -> dict[str, tuple[OpenBank, object]]:
+def _plain(embedder: Embedder) -> dict[str, tuple[OpenBank, object]]:
     def described(name: str) -> BaselineSettings:
-        used = plain if "plain" in name else weighted if "weighted" in name else None
-        return BaselineSettings(system=name, embedder=None if used is None else used.name)
+        return BaselineSettings(system=name, embedder=embedder.name if "cosine" in name else None)
 
-    return {name: (open_bank, described(name)) for name, open_bank in baselines(plain, weighted).items()}
+    return {name: (open_bank, described(name)) for name, open_bank in baselines(embedder).items()}
 
 
 def _scores(report: RetrievalReport, measure: str) -> dict[tuple[str, str], float]:

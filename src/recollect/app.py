@@ -14,7 +14,7 @@ from recollect.memory.memory import BaseMemory, utc_now
 from recollect.models.embedder import Embedder
 from recollect.models.embedders.endpoint import EndpointEmbedder
 from recollect.models.embedders.sentence_transformers import SentenceTransformerEmbedder
-from recollect.models.embedders.wordllama import Weighting, WordLlamaEmbedder
+from recollect.models.embedders.wordllama import WordLlamaEmbedder
 from recollect.models.reranker import Reranker
 from recollect.models.rerankers.cross_encoder import CrossEncoderReranker
 from recollect.models.rerankers.endpoint import EndpointReranker
@@ -22,10 +22,10 @@ from recollect.recall.settings import Arm
 from recollect.recipes import Recipe, recipe_named
 from recollect.store.sqlite.folder import SqliteFolder
 
-EMBEDDERS = "wordllama, wordllama-128, wordllama-mean, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL"
+EMBEDDERS = "wordllama, wordllama-128, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL"
 RERANKERS = "none, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL"
 
-_WORDLLAMA = re.compile(r"wordllama(?:-(?P<dimension>64|128|256))?(?:-(?P<weighting>sif|mean))?")
+_WORDLLAMA = re.compile(r"wordllama(?:-(?P<dimension>64|128|256))?")
 _ENDPOINT = re.compile(r"endpoint:(?P<model>.+?)@(?P<url>https?://.+)")
 
 
@@ -130,15 +130,13 @@ async def ready(embedder: Embedder) -> Embedder:
 def embedder_named(name: str, *, api_key: str | None = None) -> Embedder:
     """An embedder by its name; nothing is loaded or asked yet.
 
-    ``wordllama``, with ``-64`` or ``-128`` for smaller vectors and ``-mean`` for equal weights;
-    ``st:all-MiniLM-L6-v2`` or ``st:./folder``; ``endpoint:bge-m3@http://localhost:8000/v1``.
+    ``wordllama``, with ``-64`` or ``-128`` for smaller vectors; ``st:all-MiniLM-L6-v2`` or ``st:./folder``; ``endpoint:bge-m3@http://localhost:8000/v1``.
 
     Raises:
         InvalidInput: the name is none of these.
     """
     if words := _WORDLLAMA.fullmatch(name):
-        weighting: Weighting = "mean" if words["weighting"] == "mean" else "sif"
-        return WordLlamaEmbedder(int(words["dimension"] or 256), weighting=weighting)
+        return WordLlamaEmbedder(int(words["dimension"] or 256))
     if endpoint := _ENDPOINT.fullmatch(name):
         return EndpointEmbedder(endpoint["model"], endpoint["url"], api_key)
     if source := _local_model(name):

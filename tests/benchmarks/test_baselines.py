@@ -81,7 +81,7 @@ def test_a_document_has_the_speaker_and_what_pictures_show():
 
 
 async def test_every_baseline_opens_an_empty_bank():
-    for open_bank in baselines(Table(), Table()).values():
+    for open_bank in baselines(Table()).values():
         one, other = await open_bank("one"), await open_bank("two")
         assert one is not other
         await one.close()

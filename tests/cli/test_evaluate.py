@@ -28,7 +28,7 @@ def test_json_is_one_object_with_provenance(process, data, tmp_path):
     assert report["size"]["index_mb"] > 0
     settings = report["provenance"]["settings"]
     assert settings["arms"] == ["lexical"]
-    assert settings["embedder"] == "wordllama-256-sif"
+    assert settings["embedder"] == "wordllama-256"
     assert settings["weights"]["meaning"] > 0
     assert not (tmp_path / "recollect-data").exists()
 

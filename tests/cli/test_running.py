@@ -106,10 +106,9 @@ def test_the_environment_gives_settings_and_empty_values_give_none():
 @pytest.mark.parametrize(
     ("name", "embedder"),
     [
-        ("wordllama", "wordllama-256-sif"),
-        ("wordllama-128", "wordllama-128-sif"),
-        ("wordllama-64-sif", "wordllama-64-sif"),
-        ("wordllama-mean", "wordllama-256"),
+        ("wordllama", "wordllama-256"),
+        ("wordllama-128", "wordllama-128"),
+        ("wordllama-64", "wordllama-64"),
     ],
 )
 def test_wordllama_by_name(name, embedder):

@@ -83,7 +83,7 @@ def histories(draw, *, replacing):
     return batches
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(histories(replacing=False), ASKED)
 def test_a_scan_agrees_with_bm25_by_definition(batches, asked):
     assert_agrees(batches, asked)
@@ -96,14 +96,14 @@ DEAD = [[Doc(seq=0, terms=(1,) * 5), Doc(seq=1, order=1, terms=(2,))], [Doc(seq=
 @pytest.mark.xfail(
     strict=True, reason="lexical.py:43-52 Lengths: dead rows add their old neighbours' words to the mean"
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(histories(replacing=True), ASKED)
 @example(DEAD, [2])
 def test_a_scan_agrees_with_bm25_where_rows_were_replaced(batches, asked):
     assert_agrees(batches, asked)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(histories(replacing=False), ASKED)
 def test_many_small_batches_give_what_one_gives(batches, asked):
     one, many = (scanned(built(*parts), asked) for parts in ([list(chain(*batches))], batches))

@@ -41,7 +41,7 @@ def histories(draw):
     return batches
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(histories())
 def test_cosines_of_surroundings_are_those_of_summed_vectors(batches):
     index, alive = built(*batches), living(*batches)

@@ -66,7 +66,7 @@ ORDERS = st.integers(1, 12).flatmap(lambda count: st.permutations(range(count)))
 SESSIONS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["turn", "fact"])), min_size=12, max_size=12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(ORDERS, SESSIONS, st.sets(st.integers(1, 11), max_size=6), st.lists(st.integers(0, 11), max_size=4))
 def test_any_history_chains_as_its_outcome_does(orders, sessions, cuts, again):
     docs = [doc(seq, order, *sessions[seq]) for seq, order in enumerate(orders)]
@@ -117,7 +117,7 @@ def test_a_grown_array_has_a_tail_and_is_written_through_its_view():
     assert grown.view.shape == (202, 2)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 5), max_size=8), max_size=20), st.integers(0, 30))
 def test_postings_count_as_a_counter_does(texts, tail):
     with pytest.MonkeyPatch.context() as patch:

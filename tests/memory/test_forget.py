@@ -144,6 +144,8 @@ async def test_nothing_that_was_forgotten_is_left_in_any_file(tmp_path, memory, 
         assert holding(tmp_path, word) == set(), word
     assert vocabulary(tmp_path).isdisjoint({"xylophone", "quagmire", "4711", "zanzibar", "balthazar", "secret"})
     assert await sources(watcher, SECRET) == ALL - {"m3"}
+    assert len(await watcher._store.speakers()) == 4
+    assert watcher._store._live._index.table.alive.view.sum() == (await bank.info()).items
     tables = await bank._store.entity_tables()
     assert "Balthazar" not in {e.name for e in tables.entities} | {surface for _, surface, _ in tables.aliases}
     await other.close()
@@ -233,6 +235,15 @@ async def test_another_reader_that_holds_the_log_makes_an_honest_receipt(tmp_pat
         await bank.retain(Message(text="writing goes on"), session="s1")
     await memory.close()
     assert holding(tmp_path, SECRET) == holding(tmp_path, "pin 4712") == set()
+
+
+async def test_what_is_too_short_to_be_looked_for_is_not_called_gone(tmp_path, bank):
+    with closing(sqlite3.connect(tmp_path / "bank.bank", isolation_level=None)) as reader:
+        await bank.retain(Message(id="m8", text="4712"), session="s3")
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM message").fetchone()
+        receipt = await bank.forget(messages="m8")
+        assert (receipt.verified, receipt.leftovers) == (False, ("bank.bank-wal",))
 
 
 async def test_graphs_are_removed_and_do_not_come_back(tmp_path):

@@ -112,7 +112,7 @@ async def test_the_graph_finds_what_an_exact_search_finds(folder):
 
 async def test_with_surroundings_the_graph_finds_what_an_exact_search_finds(folder):
     async with memory_of(folder) as graph, memory_of(folder, -1) as exact:
-        share = await overlap(await graph.bank("bank"), await exact.bank("bank"), k=200)
+        share = await overlap(await graph.bank("bank"), await exact.bank("bank"), k=20)
         assert share >= 0.95
 
 
@@ -174,14 +174,23 @@ def cut(file):
 
 
 def scramble(file):
+    """In its middle: usearch reads such a graph without complaint, and may then take the process down."""
     content = bytearray(file.read_bytes())
-    content[64:4096] = random.Random(1).randbytes(4032)
+    middle = len(content) // 2
+    content[middle : middle + 64] = random.Random(1).randbytes(64)
     file.write_bytes(content)
 
 
 @pytest.mark.parametrize(
     "damage",
-    [cut, lambda file: file.write_bytes(b""), lambda file: file.write_bytes(b"x" * 999), lambda file: file.unlink()],
+    [
+        cut,
+        scramble,
+        lambda file: file.write_bytes(b""),
+        lambda file: file.write_bytes(b"x" * 999),
+        lambda f: f.unlink(),
+    ],
+    ids=["cut", "scrambled", "emptied", "something else", "gone"],
 )
 @pytest.mark.parametrize("name", ["bank.hnsw", "bank.hnsw.json"])
 async def test_a_damaged_graph_is_made_anew(folder, added, texts, name, damage):
@@ -195,11 +204,10 @@ async def test_a_damaged_graph_is_made_anew(folder, added, texts, name, damage):
     assert sum(added) == 0
 
 
-@pytest.mark.parametrize(
-    "note", [{}, {"epoch": 5, "version": 1, "rows": 1}, [], {"epoch": 0, "version": "x", "rows": 9}]
-)
+@pytest.mark.parametrize("note", [{"epoch": 5}, {"version": 1}, {"rows": 9}, {"version": "x"}, {"digest": ""}])
 async def test_a_note_that_does_not_fit_is_not_believed(folder, added, texts, note):
-    (folder / "bank.hnsw.json").write_text(json.dumps(note))
+    file = folder / "bank.hnsw.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **note}))
     async with memory_of(folder) as memory:
         assert (await (await memory.bank("bank")).recall(texts[3], limit=3)).evidence[0].sources == ("m3",)
     assert sum(added) == ROWS

@@ -20,7 +20,7 @@ Embedder = Annotated[
     typer.Option(
         "--embedder",
         metavar="NAME",
-        help="wordllama, wordllama-128, wordllama-mean, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL; "
+        help="wordllama, wordllama-128, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL; "
         "else $RECOLLECT_EMBEDDER, else wordllama.",
     ),
 ]

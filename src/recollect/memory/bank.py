@@ -130,7 +130,7 @@ class Bank:
             max_tokens=None if max_tokens is None else _positive("max_tokens", max_tokens),
             effort=_one_of(Effort, effort),
             scope=Scope(
-                kinds=tuple(_one_of(ItemKind, kind) for kind in kinds),
+                kinds=tuple(_one_of(ItemKind, kind) for kind in _names(kinds)),
                 sessions=_names(sessions),
                 speakers=_names(speakers),
                 during=during,

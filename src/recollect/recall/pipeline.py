@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from recollect.domain.items import Item
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmStatus, Evidence, Recall, RecallReceipt, Why
-from recollect.errors import ModelError, RecallFailed
+from recollect.errors import RecallFailed
 from recollect.models.embedder import Embedder
 from recollect.models.reranker import Reranker
 from recollect.recall.analyze import probe_for, read_question
@@ -57,8 +58,9 @@ class TemprRetriever:
         began = time.perf_counter()
         settings = self._settings
         probe = await probe_for(read_question(query, await reader.speakers()), self._embedder)
-        search = await reader.search(probe, query.scope, weights_of(settings.weights, settings.arms))
+        search = await reader.search(probe, query.scope, settings.weights)
         reach = settings.reaches[query.effort]
+        reach = replace(reach, candidates=max(reach.candidates, query.limit))
         found = await run_arms(Field(search=search, probe=probe, reach=reach, settings=settings))
         _require_one(found)
         refs, scores = await self._fuse(found, search)
@@ -104,9 +106,11 @@ class TemprRetriever:
             return candidates, ()
         items = [candidate.item for candidate in candidates]
         try:
-            order = await reranked(self._reranker, question, items, self._settings.rerank_top)
-        except ModelError as exc:
-            return candidates, (f"the reranker {self._reranker.name} failed, the fused order stands: {exc}",)
+            async with asyncio.timeout(self._settings.rerank_deadline_s):
+                order = await reranked(self._reranker, question, items, self._settings.rerank_top)
+        except Exception as exc:  # whatever breaks a reranker, the fused order is still a good one
+            note = f"the reranker {self._reranker.name} failed, the fused order stands: {type(exc).__name__}: {exc}"
+            return candidates, (note,)
         return [candidates[at] for at in order], ()
 
 

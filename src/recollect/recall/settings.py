@@ -67,6 +67,7 @@ class RecallSettings:
     rrf_k: int = 60
     deadline_s: float = 5.0
     rerank_top: int = 50
+    rerank_deadline_s: float = 30.0
     spread: SpreadSettings = field(default_factory=SpreadSettings)
     reaches: dict[Effort, Reach] = field(
         default_factory=lambda: {

@@ -115,7 +115,7 @@ class TurnEncoder:
         vectors = np.stack([entry.vector for entry in indexed])
         entities = sorted({mention.entity for mention in resolution.mentions})
         nearest, recent = await asyncio.gather(
-            reader.nearest(vectors, settings.semantic + 1, settings.semantic_threshold),
+            reader.nearest(vectors, settings.semantic + 1),
             reader.recent_mentions(entities, settings.entity),
         )
         before = sorted(known.recent, key=lambda item: item.mentioned)

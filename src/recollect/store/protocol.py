@@ -131,10 +131,10 @@ class StoreReader(Protocol):
 
     async def search(self, probe: Probe, scope: Scope, weights: Weights) -> Search: ...
 
-    async def nearest(self, vectors: NDArray[np.float32], k: int, floor: float = -1.0) -> list[list[tuple[str, float]]]:
-        """For each vector of ``(q, dimension)`` the ids and cosines of the ``k`` nearest items.
+    async def nearest(self, vectors: NDArray[np.float32], k: int) -> list[list[tuple[str, float]]]:
+        """For each vector of ``(q, dimension)`` the ids and cosines of the ``k`` nearest items, best first.
 
-        Items below the ``floor`` may be left out.
+        A store may look among its newest items only, so that what a write costs does not grow with the bank.
         """
         ...
 

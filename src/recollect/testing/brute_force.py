@@ -37,7 +37,7 @@ class BruteForce:
             "lexical": _mean(
                 signals, {"exchange": weights.exchange, "passage": weights.passage, "session": weights.session}
             ),
-            "temporal": signals["temporal"],
+            "temporal": self._nearness(),
         }
 
     def best(self, scores: Column, scope: Scope, k: int, *, positive: bool) -> list[tuple[str, float]]:
@@ -59,8 +59,12 @@ class BruteForce:
             "speaker": self._each(lambda entry: entry.item.speaker in probe.speakers),
             "dated": self._each(lambda entry: bool(entry.item.occurrences) and probe.asks_when),
             "asks": self._each(lambda entry: entry.asks),
-            "temporal": self._each(lambda entry: 0.0 if probe.during is None else _timely(entry, probe.during)),
+            "temporal": {id_: (1 + near) / 2 if near else 0.0 for id_, near in self._nearness().items()},
         }
+
+    def _nearness(self) -> Column:
+        during = self._probe.during
+        return self._each(lambda entry: 0.0 if during is None else _timely(entry, during))
 
     def _each(self, score: Callable[[IndexedItem], float | bool]) -> Column:
         return {entry.item.id: float(score(entry)) for entry in self._items}

@@ -1,26 +1,18 @@
 """The default embedder: static embeddings that come inside wordllama's wheel.
 
-A text's vector is the weighted mean of its tokens' vectors, scaled to length 1. We read the two files of wordllama's
-wheel ourselves and add up the rows: loading takes about 0.1 s where importing wordllama and loading takes 0.7 s, and a
-batch is neither padded nor multiplied by a mask, which makes it two to three times as fast. With equal weights vectors
-are the same as wordllama's own (a test compares them). Nothing is ever downloaded.
-
-The default weights are those of smooth inverse frequency (Arora, Liang and Ma, 2017, "A simple but tough-to-beat
-baseline for sentence embeddings"): ``a / (a + p(token))`` with ``a = 0.001``. How frequent a token is follows from its
-number: Llama's vocabulary is sorted by the order in which its tokens were merged, so that by Zipf's law ``p`` falls as
-one over the rank. On LoCoMo the cosine alone finds almost twice as much of the evidence in its first ten with these
-weights as with equal ones (benchmarks/README.md).
+A text's vector is the mean of its tokens' vectors, scaled to length 1. That is all that wordllama computes, so we read
+the two files of its wheel ourselves and add up the rows: vectors are the same (a test compares them with wordllama's
+own), loading takes about 0.1 s where importing wordllama and loading takes 0.7 s, and a batch is neither padded nor
+multiplied by a mask, which makes it two to three times as fast. Nothing is ever downloaded.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import threading
 from collections.abc import Sequence
 from functools import cache
 from itertools import chain
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +22,11 @@ from recollect.errors import InvalidInput, ModelUnavailable
 from recollect.models.embedder import Purpose, Vectors
 from recollect.models.embedders.vectors import unit_rows
 
-Weighting = Literal["sif", "mean"]
-
 MAX_CHARACTERS = 16_384
 DIMENSIONS = (64, 128, 256)
 
 WEIGHTS_FILE = "weights/l2_supercat_256.safetensors"
 WEIGHTS_KEY = "embedding.weight"
-BYTE_TOKENS = 259  # special tokens and single bytes, before the merged tokens begin
-SIF_A = 1e-3
 STEPWISE_TOKENS = 64
 INLINE_TEXTS = 16
 INLINE_CHARACTERS = 8_192
@@ -55,22 +43,20 @@ class WordLlamaEmbedder:
 
     Args:
         dimension: 256, or 128 or 64 for smaller banks (the model is trained so that its first components carry most).
-        weighting: "sif" lets rare words count more than frequent ones; "mean" counts them alike, as wordllama does.
 
     Raises:
         InvalidInput: the wheel has no vectors of that dimension.
     """
 
-    def __init__(self, dimension: int = 256, *, weighting: Weighting = "sif") -> None:
+    def __init__(self, dimension: int = 256) -> None:
         if dimension not in DIMENSIONS:
             raise InvalidInput(f"dimension is {dimension}; wordllama's wheel gives one of {DIMENSIONS}")
         self._dimension = dimension
-        self._weighting: Weighting = weighting
         self._warm = False
 
     @property
     def name(self) -> str:
-        return f"wordllama-{self._dimension}" + ("-sif" if self._weighting == "sif" else "")
+        return f"wordllama-{self._dimension}"
 
     @property
     def dimension(self) -> int:
@@ -89,7 +75,7 @@ class WordLlamaEmbedder:
         return await asyncio.to_thread(self._embed, texts)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
-        table = load_table(self._dimension, self._weighting)
+        table = load_table(self._dimension)
         heads = ["" if text.isspace() else text[:MAX_CHARACTERS] for text in texts]
         sums = np.zeros((len(heads), self._dimension), dtype=np.float32)
         start = 0
@@ -105,18 +91,18 @@ def _is_small(texts: Sequence[str]) -> bool:
     return len(texts) <= INLINE_TEXTS and sum(map(len, texts)) <= INLINE_CHARACTERS
 
 
-def load_table(dimension: int, weighting: Weighting) -> Vectors:
-    """The token table, each row as heavy as its token counts: float32 of shape ``(32000, dimension)``, read once.
+def load_table(dimension: int) -> Vectors:
+    """The token table, float32 of shape ``(32000, dimension)``, read once a process.
 
     Raises:
         ModelUnavailable: wordllama's file is missing or cannot be read.
     """
     with _loading:
-        return _read_table(dimension, weighting)
+        return _read_table(dimension)
 
 
 @cache
-def _read_table(dimension: int, weighting: Weighting) -> Vectors:
+def _read_table(dimension: int) -> Vectors:
     from safetensors import SafetensorError, safe_open
 
     path = wordllama_folder() / WEIGHTS_FILE
@@ -125,15 +111,7 @@ def _read_table(dimension: int, weighting: Weighting) -> Vectors:
             table: NDArray[np.float16] = weights.get_tensor(WEIGHTS_KEY)
     except (OSError, SafetensorError) as exc:
         raise ModelUnavailable(f"no embeddings can be read from {path} ({exc}); reinstall wordllama") from exc
-    rows = np.ascontiguousarray(table[:, :dimension], dtype=np.float32)
-    return rows * token_weights(len(rows))[:, None] if weighting == "sif" else rows
-
-
-def token_weights(count: int) -> NDArray[np.float32]:
-    """How much each token counts: float32 of shape ``(count,)``, between 0 and 1 (Arora et al. 2017, equation 1)."""
-    rank = np.maximum(np.arange(count) - BYTE_TOKENS + 1, 1)
-    frequency = 1 / (rank * math.log(count))  # Zipf's law; the logarithm makes the frequencies add up to about 1
-    return (SIF_A / (SIF_A + frequency)).astype(np.float32)
+    return np.ascontiguousarray(table[:, :dimension], dtype=np.float32)
 
 
 def add_up(table: Vectors, tokens: Sequence[Sequence[int]], sums: Vectors) -> None:

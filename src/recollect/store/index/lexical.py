@@ -16,6 +16,7 @@ Floats = NDArray[np.float32]
 K1 = 1.2
 B = 0.75
 PASSAGE_REACH = 3
+_DENSE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Documents:
     def of(cls, lengths: Floats, count: int) -> Documents:
         """From the number of terms of each text."""
         mean = float(lengths.sum()) / count or 1.0
-        return cls(count, K1 * (1 - B + B * lengths / mean))
+        return cls(count, (K1 * (1 - B + B * lengths / mean)).astype(np.float32))
 
 
 class Lengths:
@@ -47,8 +48,8 @@ class Lengths:
                 at = np.where(at >= 0, pointer[at], -1)
         session = np.bincount(table.session.view, weights=own, minlength=len(table.sessions))
         rows = max(int(alive.sum()), 1)
-        self.exchange = Documents.of(exchange, rows)
-        self.passage = Documents.of(passage, rows)
+        self.exchange = Documents.of(np.where(alive, exchange, 0), rows)
+        self.passage = Documents.of(np.where(alive, passage, 0), rows)
         self.session = Documents.of(session.astype(np.float32), max(len(table.sessions), 1))
         self.all_alive = bool(alive.all())
 
@@ -80,12 +81,14 @@ class _Field:
         self._most = 0.0
 
     def add(self, rows: Rows, counts: Counts) -> None:
-        frequency = np.bincount(rows, weights=counts, minlength=len(self._scores))
-        found = np.flatnonzero(frequency)
-        rarity = math.log(1 + (self._documents.count - len(found) + 0.5) / (len(found) + 0.5))
+        frequency = np.bincount(rows, weights=counts, minlength=len(self._scores)).astype(np.float32)
+        # A term that is in many texts is scored for all of them: picking would cost more than it saves.
+        found = slice(None) if len(rows) * _DENSE > len(frequency) else np.flatnonzero(frequency)
         tf = frequency[found]
-        self._scores[found] += rarity * (K1 + 1) * tf / (tf + self._documents.penalty[found])
-        self._most += rarity * (K1 + 1)
+        having = int(np.count_nonzero(tf))
+        most = math.log(1 + (self._documents.count - having + 0.5) / (having + 0.5)) * (K1 + 1)
+        self._scores[found] += np.float32(most) * tf / (tf + self._documents.penalty[found])
+        self._most += most
 
     def share(self) -> Floats:
         return self._scores / np.float32(self._most) if self._most else self._scores

@@ -130,6 +130,8 @@ class RowTable:
                 mine = (kinds == chain[0]) & (sessions == chain[1]) & self.alive.view
                 rows = np.flatnonzero(mine).astype(np.int32)
                 rows = rows[np.argsort(orders[rows], kind="stable")]
+                self.previous.view[rows[:1]] = -1
+                self.following.view[rows[-1:]] = -1
             elif last is not None:
                 rows = np.concatenate([np.array([last], dtype=np.int32), rows])
             touched.append(self._join(rows))

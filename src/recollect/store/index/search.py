@@ -45,7 +45,7 @@ class IndexSearch:
         self._speakers = index.table.speakers.find(probe.speakers)
         self._open: NDArray[np.bool_] | None = None
         self._scan: LexicalScan | None = None
-        self._meanings: Floats | None = None
+        self._cosines_of_all: tuple[Floats, Floats] | None = None
         self._rows_seen = -1
         self._keep_up()
 
@@ -53,14 +53,15 @@ class IndexSearch:
         """The ``k`` rows nearest in meaning, by the row and its surroundings: rows, best first, and scores."""
         self._keep_up()
         if self._index.vectors.approximate and self._open is None:
-            ((rows, _),) = self._index.near(self._probe.vector[None, :], _GRAPH_OVERSAMPLE * k, -1.0)
+            rows = self._index.vectors.approximate_nearest(self._probe.vector, _GRAPH_OVERSAMPLE * k)
+            rows = rows[self._index.table.alive.view[rows]]
             scores = self._meant(*self._cosines(rows))
             best = top(scores, k)
             return rows[best], scores[best]
-        if self._meanings is None:
-            own = self._index.vectors.matrix @ self._probe.vector
-            self._meanings = self._meant(own, self._index.surroundings.all_cosines(self._index.table, own))
-        return self._best(self._meanings, k)
+        if self._cosines_of_all is None:
+            own = self._index.vectors.cosines(self._probe.vector)
+            self._cosines_of_all = own, self._index.surroundings.all_cosines(self._index.table, own)
+        return self._best(self._meant(*self._cosines_of_all), k)
 
     def lexical(self, k: int) -> tuple[Rows, Floats]:
         """The ``k`` rows that share most words with the question, by exchange, passage and session."""
@@ -118,7 +119,7 @@ class IndexSearch:
             return
         self._rows_seen = len(self._index)
         self._open = None if self._scope.everything else allowed_rows(self._index, self._scope)
-        self._scan = self._meanings = None
+        self._scan = self._cosines_of_all = None
 
     def _meant(self, own: Floats, near: Floats) -> Floats:
         w = self._weights
@@ -131,6 +132,9 @@ class IndexSearch:
         return self._scan
 
     def _cosines(self, rows: Rows) -> tuple[Floats, Floats]:
+        if self._cosines_of_all is not None:
+            own, near = self._cosines_of_all
+            return own[rows], near[rows]
         index = self._index
         return index.surroundings.cosines(index.table, rows, index.vectors.matrix, self._probe.vector)
 

@@ -32,9 +32,7 @@ class Surroundings:
         rows = rows[rows >= 0]
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
-            grid = table.around(block, REACH)
-            weighted = matrix[grid] * _mass(table, grid)[:, :, None]
-            self._norm.view[block] = np.maximum(np.linalg.norm(weighted.sum(axis=1), axis=1), 1e-6)
+            self._norm.view[block] = np.maximum(_lengths(table, matrix, block), 1e-6)
 
     def cosines(self, table: RowTable, rows: Rows, matrix: Floats, vector: Floats) -> tuple[Floats, Floats]:
         """Cosines with a query vector of the rows and of their surroundings: two float32 of shape ``(len(rows),)``."""
@@ -55,6 +53,26 @@ class Surroundings:
                 total += np.where(at >= 0, weighted[at], np.float32(0))
                 at = np.where(at >= 0, pointer[at], -1)
         return (total / self._norm.view).astype(np.float32)
+
+
+def _lengths(table: RowTable, matrix: Floats, rows: Rows) -> Floats:
+    """Lengths of the summed vectors of rows and their neighbours: float32 of shape ``(len(rows),)``."""
+    grid = table.around(rows, REACH)
+    mass = _mass(table, grid)
+    total = np.zeros((len(rows), matrix.shape[1]), dtype=np.float32)
+    for column in range(grid.shape[1]):
+        total += _rows_at(matrix, grid[:, column]) * mass[:, column, None]
+    lengths: Floats = np.sqrt(np.einsum("ij,ij->i", total, total))
+    return lengths
+
+
+def _rows_at(matrix: Floats, at: Rows) -> Floats:
+    """``matrix[at]``, whatever stands at -1; as a view where all lie one after another, which most neighbours do."""
+    first = int(at[0]) if at[0] >= 0 else int(at[-1]) - len(at) + 1
+    run = np.arange(first, first + len(at))
+    if first >= 0 and first + len(at) <= len(matrix) and ((at == run) | (at < 0)).all():
+        return matrix[first : first + len(at)]
+    return matrix[np.maximum(at, 0)]
 
 
 def _mass(table: RowTable, grid: NDArray[np.int32]) -> Floats:

@@ -13,6 +13,9 @@ from recollect.store.index.grow import GrowArray
 Rows = NDArray[np.int32]
 Scores = NDArray[np.float32]
 
+# A new item is compared with so many of the newest: what a write costs must not grow with the bank.
+NEWEST = 20_000
+
 
 class VectorTable:
     """Unit vectors by row. ``threshold`` is the number of rows from which the graph answers unmasked searches."""
@@ -39,19 +42,29 @@ class VectorTable:
         if self.approximate:
             self._graph_filled()
 
-    def nearest(self, vectors: NDArray[np.float32], k: int, floor: float = -1.0) -> list[tuple[Rows, Scores]]:
-        """For each of ``(q, dimension)`` query vectors the ``k`` nearest rows, best first, with their cosines.
+    def cosines(self, vector: NDArray[np.float32]) -> Scores:
+        """The cosine of every row with a query vector: float32 of shape ``(rows,)``.
 
-        Rows below the ``floor`` may be left out: with one that few reach, most of the sorting is saved.
+        Not ``matrix @ vector``: a product with one vector is bound by memory, and BLAS wakes a thread for each core
+        and waits for them, which costs a busy machine many times what it saves.
         """
-        if self.approximate:
-            return self._graph_filled().search(vectors, k)
+        cosines: Scores = np.einsum("ij,j->i", self.matrix, vector)
+        return cosines
+
+    def nearest(self, vectors: NDArray[np.float32], k: int, alive: NDArray[np.bool_]) -> list[tuple[Rows, Scores]]:
+        """For each of ``(q, dimension)`` vectors the ``k`` nearest live rows of the newest, best first, and cosines."""
+        first = max(0, len(self) - NEWEST)
+        closed = np.flatnonzero(~alive[first:])
         found = []
-        for scores in vectors @ self.matrix.T:
-            rows = np.flatnonzero(scores >= floor)
-            best = rows[top(scores[rows], k)]
-            found.append((best.astype(np.int32), scores[best]))
+        for scores in vectors @ self.matrix[first:].T:
+            scores[closed] = -np.inf
+            best = top(scores, min(k, len(scores) - len(closed)))
+            found.append(((best + first).astype(np.int32), scores[best]))
         return found
+
+    def approximate_nearest(self, vector: NDArray[np.float32], k: int) -> Rows:
+        """About the ``k`` nearest rows, dead ones among them, by the graph."""
+        return self._graph_filled().search(vector, k)
 
     def save(self, path: Path) -> None:
         if self.approximate:
@@ -86,12 +99,9 @@ class _Graph:
             self._index.add(keys, matrix[self._filled :])
             self._filled = len(matrix)
 
-    def search(self, vectors: NDArray[np.float32], k: int) -> list[tuple[Rows, Scores]]:
-        found = []
-        for vector in vectors:
-            matches = self._index.search(vector, k)
-            found.append((matches.keys.astype(np.int32), (1.0 - matches.distances).astype(np.float32)))
-        return found
+    def search(self, vector: NDArray[np.float32], k: int) -> Rows:
+        rows: Rows = self._index.search(vector, k).keys.astype(np.int32)
+        return rows
 
     def save(self, path: Path) -> None:
         self._index.save(str(path))
@@ -111,8 +121,12 @@ class _Graph:
 
 def top(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
     """Positions of the ``k`` highest scores, best first; equal scores keep their order."""
+    if k <= 0:
+        return np.empty(0, dtype=np.intp)
     if k < len(scores):
-        part = np.argpartition(-scores, k)[:k]
+        least = np.partition(scores, len(scores) - k)[len(scores) - k]
+        above = np.flatnonzero(scores > least)
+        part = np.concatenate([above, np.flatnonzero(scores == least)[: k - len(above)]])
         part.sort()
     else:
         part = np.arange(len(scores))

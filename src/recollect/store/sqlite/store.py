@@ -79,8 +79,8 @@ class SqliteStore:
     async def search(self, probe: Probe, scope: Scope, weights: Weights) -> SqliteSearch:
         return await asyncio.to_thread(SqliteSearch, self._database, self._live, probe, scope, weights)
 
-    async def nearest(self, vectors: NDArray[np.float32], k: int, floor: float = -1.0) -> list[list[tuple[str, float]]]:
-        return await asyncio.to_thread(self._nearest, vectors, k, floor)
+    async def nearest(self, vectors: NDArray[np.float32], k: int) -> list[list[tuple[str, float]]]:
+        return await asyncio.to_thread(self._nearest, vectors, k)
 
     async def known(self, sessions: Sequence[str], messages: Sequence[str]) -> Known:
         return await asyncio.to_thread(self._known, sessions, messages)
@@ -220,11 +220,9 @@ class SqliteStore:
                 require_vectors(connection, changes.items, self._embedder, self._dimension)
             write_changes(connection, changes)
 
-    def _nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
+    def _nearest(self, vectors: NDArray[np.float32], k: int) -> list[list[tuple[str, float]]]:
         with self._live.fresh() as index:
-            found = [
-                (index.table.seq.view[rows].tolist(), scores.tolist()) for rows, scores in index.near(vectors, k, floor)
-            ]
+            found = [(index.table.seq.view[rows].tolist(), scores.tolist()) for rows, scores in index.near(vectors, k)]
         wanted = sorted({seq for seqs, _ in found for seq in seqs})
         with self._database.reading() as connection:
             ids = dict(connection.execute(query("item_ids"), (json.dumps(wanted),)).fetchall())

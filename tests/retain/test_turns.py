@@ -1,0 +1,188 @@
+"""Messages into turns: who joins whom, what long messages are cut into, and that calls do not matter."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from recollect import Memory, Message, Role
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.messages import StoredMessage
+from recollect.retain.turns import PASSAGE_CHARACTERS, Part, parts_of, spoken, turn_from, turns_of
+from recollect.testing.models import HashEmbedder
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+ROLES = {"u": Role.USER, "a": Role.ASSISTANT, "s": Role.SYSTEM}
+
+
+def message(position, letter, text="", **more):
+    return StoredMessage(
+        id=f"m{position}",
+        session="s",
+        position=position,
+        speaker={"u": "Ada", "a": "assistant", "s": "system"}[letter],
+        role=ROLES[letter],
+        text=text or f"words {position}",
+        captions=more.get("captions", ()),
+        at=NOON + timedelta(minutes=position),
+        recorded=NOON,
+    )
+
+
+def grouped(letters, **more):
+    turns = turns_of([message(n, letter) for n, letter in enumerate(letters)], last=None, first_order=0, **more)
+    return ["".join(str(part.message.position) for part in turn.parts) for turn in turns]
+
+
+@pytest.mark.parametrize(
+    ("letters", "turns"),
+    [
+        ("ua", ["01"]),
+        ("uaua", ["01", "23"]),
+        ("uu", ["0", "1"]),
+        ("uaa", ["012"]),  # two answers in a row
+        ("au", ["0", "1"]),  # an answer to nothing opens a turn
+        ("aau", ["01", "2"]),
+        ("sua", ["0", "12"]),
+        ("sa", ["01"]),
+        ("usa", ["0", "12"]),
+        ("uas", ["01", "2"]),
+        ("", []),
+    ],
+)
+def test_an_answer_joins_what_it_answers(letters, turns):
+    assert grouped(letters) == turns
+
+
+def test_turns_have_places_and_ids():
+    turns = turns_of([message(n, letter) for n, letter in enumerate("uauu")], last=None, first_order=7)
+    assert [(turn.id, turn.order) for turn in turns] == [("turn:m0", 7), ("turn:m2", 8), ("turn:m3", 9)]
+    assert turns[0].text == "words 0\nassistant: words 1"
+    assert turns[1].text == "words 2"
+
+
+def test_the_last_turn_is_given_again_only_with_an_answer_in_it():
+    (last,) = turns_of([message(0, "u")], last=None, first_order=4)
+    answered = turns_of([message(1, "a"), message(2, "u")], last=last, first_order=5)
+    assert [(turn.id, turn.order, len(turn.parts)) for turn in answered] == [("turn:m0", 4, 2), ("turn:m2", 5, 1)]
+    other = turns_of([message(1, "u"), message(2, "a")], last=last, first_order=5)
+    assert [(turn.id, turn.order, len(turn.parts)) for turn in other] == [("turn:m1", 5, 2)]
+    assert turns_of([], last=last, first_order=5) == []
+
+
+def test_captions_are_spoken_after_the_words():
+    assert spoken(message(0, "u", "Look!", captions=("a cat", "a \n dog"))) == "Look!\n[a cat]\n[a \n dog]"
+
+
+WORDS = st.sampled_from(["word", "wörd. ", "\n", "\n\n", " ", ". ", "x" * 700, "字", "🐕"])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(WORDS, st.integers(1, 4000)), max_size=6))
+@example([("x", 6000)])
+@example([("x", 6001)])
+@example([("\n\n", 9001)])
+def test_the_parts_of_a_long_message_are_its_words_exactly(runs):
+    text = "".join(word * times for word, times in runs)[:40_000]
+    long = message(0, "u", text or "-", captions=("a cat",))
+    parts = list(parts_of(long))
+    assert "".join(part.text for part in parts) == spoken(long)
+    assert [part.number for part in parts] == list(range(len(parts)))
+    assert all(0 < len(part.text) <= PASSAGE_CHARACTERS for part in parts)
+    assert all(len(part.text) >= PASSAGE_CHARACTERS // 2 for part in parts[:-1])
+
+
+@pytest.mark.parametrize("mark", ["\n\n", "\n", ". ", " "])
+def test_a_long_message_is_cut_after_the_best_end_there_is(mark):
+    weaker = {"\n\n": "a\nb. c d ", "\n": "a. b c ", ". ": "a b ", " ": "a"}[mark]
+    text = (weaker * 6000)[:5000] + mark + (weaker * 6000)[:900] + "z" * 400
+    first, second = parts_of(message(0, "u", text))
+    assert first.text.endswith(mark)
+    assert len(first.text) == 5000 + len(mark)
+    assert second.number == 1
+
+
+def test_long_messages_open_a_turn_a_passage():
+    turns = turns_of([message(0, "u", "x" * 13_000), message(1, "a"), message(2, "u")], last=None, first_order=0)
+    assert [(turn.id, turn.order, len(turn.parts)) for turn in turns] == [
+        ("turn:m0", 0, 1),
+        ("turn:m0#1", 1, 1),
+        ("turn:m0#2", 2, 2),
+        ("turn:m2", 3, 1),
+    ]
+
+
+def test_an_answer_that_would_make_too_much_opens_a_turn():
+    long = "y" * PASSAGE_CHARACTERS
+    turns = turns_of([message(0, "u"), *(message(n, "a", long) for n in (1, 2, 3))], last=None, first_order=0)
+    assert [[part.message.position for part in turn.parts] for turn in turns] == [[0, 1], [2, 3]]
+    assert all(len(turn.text) <= 2 * PASSAGE_CHARACTERS + 20 for turn in turns)
+
+
+def test_the_rest_of_a_long_answer_opens_turns_of_its_own():
+    turns = turns_of([message(0, "u"), message(1, "a", "y" * 7000), message(2, "a")], last=None, first_order=0)
+    assert [(turn.id, [part.message.position for part in turn.parts]) for turn in turns] == [
+        ("turn:m0", [0, 1]),
+        ("turn:m1#1", [1, 2]),
+    ]
+
+
+@pytest.mark.parametrize("letters", ["uaa", "uu", "sa"])
+@pytest.mark.parametrize("length", [10, 13_000])
+def test_a_turn_is_made_again_from_its_item(letters, length):
+    said = [message(n, letter, "z" * length if n == 0 else "") for n, letter in enumerate(letters)]
+    for turn in turns_of(said, last=None, first_order=3):
+        kept = Item(
+            id=turn.id,
+            kind=ItemKind.TURN,
+            text=turn.text,
+            session="s",
+            speaker="Ada",
+            sources=tuple(part.message.id for part in turn.parts),
+            mentioned=NOON,
+            recorded=NOON,
+            order=turn.order,
+        )
+        assert turn_from(kept, list(reversed(said))) == turn
+
+
+def test_a_part_is_a_message_with_some_of_its_words():
+    said = message(0, "u", "hello")
+    assert list(parts_of(said)) == [Part(message=said, text="hello", number=0)]
+
+
+LENGTHS = st.sampled_from([5, 40, 5990, 6001, 12_500])
+TALKS = st.lists(st.tuples(st.sampled_from("uuaas"), LENGTHS), min_size=1, max_size=7)
+
+
+async def dumped(talk, cuts):
+    """A bank's items, without when they were recorded, after messages came in these calls."""
+    said = [
+        Message(
+            text=f"Ada {n} " + ("went to Paris yesterday. " * length)[:length],
+            speaker="Ada" if letter == "u" else "assistant",
+            role=ROLES[letter],
+            at=NOON + timedelta(minutes=n),
+            id=f"m{n}",
+        )
+        for n, (letter, length) in enumerate(talk)
+    ]
+    edges = [0, *sorted(cut for cut in cuts if cut < len(said)), len(said)]
+    async with Memory.open(":memory:", embedder=HashEmbedder(), clock=lambda: NOON) as memory:
+        bank = await memory.bank("b")
+        for start, end in pairwise(edges):
+            await bank.retain(said[start:end], session="s")
+        lines = [line async for line in bank.export()]
+    return sorted(line for line in lines if '"type": "item"' in line or '"type": "message"' in line)
+
+
+@settings(max_examples=8, deadline=None)
+@given(TALKS, st.sets(st.integers(1, 6), min_size=1))
+@example([("u", 5), ("a", 5), ("a", 5), ("u", 5)], {1, 2, 3})
+@example([("u", 12_500), ("a", 6001), ("a", 5), ("s", 5), ("a", 5)], {1, 2, 3, 4})
+async def test_streaming_makes_the_same_items_as_one_call(talk, cuts):
+    assert await dumped(talk, cuts) == await dumped(talk, ())
