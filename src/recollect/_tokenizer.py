@@ -23,7 +23,10 @@ TOKENIZER_FILE = "tokenizers/l2_supercat_tokenizer_config.json"
 BATCH_TEXTS = 1024
 BATCH_CHARACTERS = 1_000_000
 
+MOST_COUNTS = 4096
+
 _loading = threading.Lock()
+_counts: dict[int, int] = {}  # by hash, so that no text is held here
 
 
 def wordllama_folder() -> Path:
@@ -74,7 +77,16 @@ def encode(texts: Sequence[str]) -> list[Encoding]:
     Raises:
         ModelUnavailable: the tokenizer could not be loaded.
     """
-    return load_tokenizer().encode_batch_fast([well_formed(text) for text in texts], add_special_tokens=False)
+    encodings = load_tokenizer().encode_batch_fast([well_formed(text) for text in texts], add_special_tokens=False)
+    if len(_counts) > MOST_COUNTS:
+        _counts.clear()
+    _counts.update(zip(map(hash, texts), map(len, encodings), strict=True))
+    return encodings
+
+
+def known_count(text: str) -> int | None:
+    """How many tokens a text has, if it was encoded lately: what is embedded is counted right afterwards."""
+    return _counts.get(hash(text))
 
 
 def well_formed(text: str) -> str:

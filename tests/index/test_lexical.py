@@ -93,9 +93,6 @@ def test_a_scan_agrees_with_bm25_by_definition(batches, asked):
 DEAD = [[Doc(seq=0, terms=(1,) * 5), Doc(seq=1, order=1, terms=(2,))], [Doc(seq=1, order=1, terms=(2,))]]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="lexical.py:43-52 Lengths: dead rows add their old neighbours' words to the mean"
-)
 @settings(max_examples=50, deadline=None)
 @given(histories(replacing=True), ASKED)
 @example(DEAD, [2])

@@ -45,7 +45,7 @@ def stored(n, text, role=Role.USER):
 
 
 def turns(*messages):
-    return turns_of(messages, last=None, first_order=0)
+    return turns_of(messages, last=None)
 
 
 async def test_an_answer_counts_half():

@@ -34,7 +34,7 @@ def read(text, answer=None, *, captions=(), known=(), speakers=("Ada",)):
     said = [stored(0, text, captions=captions)]
     if answer is not None:
         said.append(stored(1, answer, Role.ASSISTANT))
-    (turn,) = turns_of(said, last=None, first_order=5)
+    (turn,) = turns_of(said, last=None)
     return extract(turn, frozenset(known), frozenset(speakers), RECORDED)
 
 

@@ -34,7 +34,7 @@ def message(position, letter, text="", **more):
 
 
 def grouped(letters, **more):
-    turns = turns_of([message(n, letter) for n, letter in enumerate(letters)], last=None, first_order=0, **more)
+    turns = turns_of([message(n, letter) for n, letter in enumerate(letters)], last=None, **more)
     return ["".join(str(part.message.position) for part in turn.parts) for turn in turns]
 
 
@@ -59,19 +59,19 @@ def test_an_answer_joins_what_it_answers(letters, turns):
 
 
 def test_turns_have_places_and_ids():
-    turns = turns_of([message(n, letter) for n, letter in enumerate("uauu")], last=None, first_order=7)
+    turns = turns_of([message(n, letter) for n, letter in enumerate("uauu")], last=None)
     assert [(turn.id, turn.order) for turn in turns] == [("turn:m0", 7), ("turn:m2", 8), ("turn:m3", 9)]
     assert turns[0].text == "words 0\nassistant: words 1"
     assert turns[1].text == "words 2"
 
 
 def test_the_last_turn_is_given_again_only_with_an_answer_in_it():
-    (last,) = turns_of([message(0, "u")], last=None, first_order=4)
-    answered = turns_of([message(1, "a"), message(2, "u")], last=last, first_order=5)
+    (last,) = turns_of([message(0, "u")], last=None)
+    answered = turns_of([message(1, "a"), message(2, "u")], last=last)
     assert [(turn.id, turn.order, len(turn.parts)) for turn in answered] == [("turn:m0", 4, 2), ("turn:m2", 5, 1)]
-    other = turns_of([message(1, "u"), message(2, "a")], last=last, first_order=5)
+    other = turns_of([message(1, "u"), message(2, "a")], last=last)
     assert [(turn.id, turn.order, len(turn.parts)) for turn in other] == [("turn:m1", 5, 2)]
-    assert turns_of([], last=last, first_order=5) == []
+    assert turns_of([], last=last) == []
 
 
 def test_captions_are_spoken_after_the_words():
@@ -107,7 +107,7 @@ def test_a_long_message_is_cut_after_the_best_end_there_is(mark):
 
 
 def test_long_messages_open_a_turn_a_passage():
-    turns = turns_of([message(0, "u", "x" * 13_000), message(1, "a"), message(2, "u")], last=None, first_order=0)
+    turns = turns_of([message(0, "u", "x" * 13_000), message(1, "a"), message(2, "u")], last=None)
     assert [(turn.id, turn.order, len(turn.parts)) for turn in turns] == [
         ("turn:m0", 0, 1),
         ("turn:m0#1", 1, 1),
@@ -118,13 +118,13 @@ def test_long_messages_open_a_turn_a_passage():
 
 def test_an_answer_that_would_make_too_much_opens_a_turn():
     long = "y" * PASSAGE_CHARACTERS
-    turns = turns_of([message(0, "u"), *(message(n, "a", long) for n in (1, 2, 3))], last=None, first_order=0)
+    turns = turns_of([message(0, "u"), *(message(n, "a", long) for n in (1, 2, 3))], last=None)
     assert [[part.message.position for part in turn.parts] for turn in turns] == [[0, 1], [2, 3]]
     assert all(len(turn.text) <= 2 * PASSAGE_CHARACTERS + 20 for turn in turns)
 
 
 def test_the_rest_of_a_long_answer_opens_turns_of_its_own():
-    turns = turns_of([message(0, "u"), message(1, "a", "y" * 7000), message(2, "a")], last=None, first_order=0)
+    turns = turns_of([message(0, "u"), message(1, "a", "y" * 7000), message(2, "a")], last=None)
     assert [(turn.id, [part.message.position for part in turn.parts]) for turn in turns] == [
         ("turn:m0", [0, 1]),
         ("turn:m1#1", [1, 2]),
@@ -135,7 +135,7 @@ def test_the_rest_of_a_long_answer_opens_turns_of_its_own():
 @pytest.mark.parametrize("length", [10, 13_000])
 def test_a_turn_is_made_again_from_its_item(letters, length):
     said = [message(n, letter, "z" * length if n == 0 else "") for n, letter in enumerate(letters)]
-    for turn in turns_of(said, last=None, first_order=3):
+    for turn in turns_of(said, last=None):
         kept = Item(
             id=turn.id,
             kind=ItemKind.TURN,

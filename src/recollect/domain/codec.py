@@ -26,7 +26,9 @@ def to_json(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, np.ndarray):
         return base64.b64encode(value.tobytes()).decode("ascii")
-    if isinstance(value, tuple | list | frozenset):
+    if isinstance(value, frozenset):
+        value = sorted(value)  # a set has no order; two exports of one bank are the same lines
+    if isinstance(value, tuple | list):
         return [to_json(cell) for cell in value]
     return value
 
@@ -46,18 +48,24 @@ def _decoded(kind: Any, data: Any) -> Any:
     if origin in (Union, types.UnionType):
         inner = next(option for option in get_args(kind) if option is not type(None))
         return None if data is None else _decoded(inner, data)
-    if origin is tuple:
+    if origin in (tuple, frozenset):
         (inner, *_) = get_args(kind)
-        return tuple(_decoded(inner, cell) for cell in data)
+        return origin(_decoded(inner, cell) for cell in data)
     if origin is np.ndarray:
         (dtype,) = get_args(get_args(kind)[1])
         return np.frombuffer(base64.b64decode(data, validate=True), dtype=dtype)
     if isinstance(kind, type) and is_dataclass(kind):
-        hints = _hints(kind)
-        if unknown := data.keys() - hints.keys():
-            raise ValueError(f"unknown field {min(unknown)!r}")
-        return kind(**{name: _decoded(hints[name], cell) for name, cell in data.items()})
+        return _dataclass(kind, data)
     return _scalar(kind, data)
+
+
+def _dataclass(kind: Any, data: Any) -> Any:
+    """A frozen value; what is left out and may be ``None`` was ``None``, whatever its default."""
+    hints = _hints(kind)
+    if unknown := data.keys() - hints.keys():
+        raise ValueError(f"unknown field {min(unknown)!r}")
+    nothing = {name: None for name, hint in hints.items() if type(None) in get_args(hint)}
+    return kind(**{**nothing, **{name: _decoded(hints[name], cell) for name, cell in data.items()}})
 
 
 def _scalar(kind: Any, data: Any) -> Any:

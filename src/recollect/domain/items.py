@@ -48,7 +48,7 @@ class Item:
 
     ``sources`` are the ids of the messages it came from, the one it is about first; ``derived_from`` the ids of items
     it was made of. ``occurrences`` say when what it tells happened, ``mentioned`` when it was said, ``recorded`` when
-    it was stored. ``tokens`` is what the text costs. ``order`` is the item's place among its kind in its session.
+    it was stored. ``tokens`` is what the text costs. ``order`` sorts the items of a kind in a session; there are gaps.
     ``superseded`` is set when a newer item took its place: both stay readable.
     """
 

@@ -20,7 +20,9 @@ _WHEN = re.compile(
     r"|\b(?:what|which) (?:date|day|week|month|year|time|season)\b",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"[\"“«]([^\"”»]{3,200})[\"”»]")
+# Straight quotes pair up as they come, but for the inches of 6"; what is between two quotations is not quoted.
+_QUOTED = re.compile(r"(?<!\d)\"([^\"]*)\"|[“„]([^“”]*)[“”]|«([^»]*)»")
+_SHORTEST_PHRASE, _LONGEST_PHRASE = 3, 200
 _BLANKS = re.compile(r"\s+")
 
 
@@ -42,15 +44,11 @@ def read_question(query: Query, speakers: Sequence[str]) -> Question:
     themselves, and a lot about the one who is addressed. So speakers' names are taken out of what is looked for and
     weighed apart.
     """
-    named = tuple(name for name in speakers if name.casefold() not in _GENERIC and _names(name).search(query.text))
-    topic = query.text
-    for name in named:
-        topic = _names(name).sub(" ", topic)
-    topic = _BLANKS.sub(" ", topic).strip()
+    named, topic = _without(speakers, query.text)
     return Question(
         topic=topic if terms(topic).size else query.text,
         speakers=named,
-        phrases=tuple(phrase.strip() for phrase in _QUOTED.findall(query.text)),
+        phrases=_phrases(query.text),
         during=question_time(query.text, query.now),
         asks_when=bool(_WHEN.search(query.text)),
     )
@@ -74,5 +72,23 @@ async def probe_for(question: Question, embedder: Embedder) -> Probe:
     )
 
 
-def _names(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(name)}(?:['’]s)?(?!\w)", re.IGNORECASE)
+def _without(speakers: Sequence[str], text: str) -> tuple[tuple[str, ...], str]:
+    """The speakers that a text names, and the text without them.
+
+    The longest name counts where one holds another; a name within a compound ("Mary-Ann") is another's.
+    """
+    names = {
+        name.strip() for name in speakers if name.strip().casefold() not in _GENERIC and any(map(str.isalnum, name))
+    }
+    if not names:
+        return (), _BLANKS.sub(" ", text).strip()
+    longest_first = "|".join(re.escape(name) for name in sorted(names, key=lambda name: (-len(name), name)))
+    pattern = re.compile(rf"(?<!\w)(?<!\w[-‐‑])({longest_first})(?:['’]s)?(?![-‐‑]?\w)", re.IGNORECASE)
+    found = {match[1].casefold() for match in pattern.finditer(text)}
+    named = tuple(name for name in speakers if name.strip().casefold() in found)
+    return named, _BLANKS.sub(" ", pattern.sub(" ", text)).strip()
+
+
+def _phrases(text: str) -> tuple[str, ...]:
+    quoted = ("".join(groups) for groups in _QUOTED.findall(text))
+    return tuple(phrase.strip() for phrase in quoted if _SHORTEST_PHRASE <= len(phrase) <= _LONGEST_PHRASE)

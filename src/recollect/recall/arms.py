@@ -15,6 +15,7 @@ from recollect.recall.settings import Arm, Reach, RecallSettings
 from recollect.recall.spread import merged, step, strongest
 from recollect.store.protocol import Hits, Search
 
+_LINKED = 50
 NOTHING = Hits(refs=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32))
 
 
@@ -61,7 +62,9 @@ async def temporal(field: Field) -> Hits:
     hits = await field.search.temporal(field.reach.candidates)
     entries = dict(zip(hits.refs[: field.reach.entries].tolist(), hits.scores.tolist(), strict=False))
     walked = await _walk(field, entries)
-    new = np.array(strongest({r: a for r, a in walked.items() if r not in set(hits.refs.tolist())}, 50), dtype=np.int64)
+    known = set(hits.refs.tolist())
+    most = min(_LINKED, field.reach.candidates // 2)  # what was found in the time itself keeps half the room
+    new = np.array(strongest({r: a for r, a in walked.items() if r not in known}, most), dtype=np.int64)
     inside = new[await field.search.within_time(new)] if len(new) else new
     activations = np.array([walked[ref] for ref in inside.tolist()], dtype=np.float32)
     room = field.reach.candidates - len(inside)
@@ -91,22 +94,24 @@ ARMS: Mapping[Arm, Callable[[Field], Awaitable[Hits]]] = {
 
 async def run_arms(field: Field) -> dict[Arm, Found]:
     """Run the arms of the settings at once, each until its deadline; none can break another."""
-    tasks = {arm: asyncio.create_task(_timed(arm, field)) for arm in field.settings.arms}
-    return {arm: await task for arm, task in tasks.items()}
+    async with asyncio.TaskGroup() as group:  # takes the arms with it when the recall is cancelled
+        tasks = {arm: group.create_task(_timed(arm, field)) for arm in field.settings.arms}
+    return {arm: task.result() for arm, task in tasks.items()}
 
 
 async def _timed(arm: Arm, field: Field) -> Found:
     began = time.perf_counter()
     hits, status, note = NOTHING, ArmStatus.OK, ""
+    deadline = asyncio.timeout(field.settings.deadline_s)
     try:
-        async with asyncio.timeout(field.settings.deadline_s):
+        async with deadline:
             hits = await ARMS[arm](field)
     except Idle as exc:
         status, note = ArmStatus.IDLE, str(exc)
-    except TimeoutError:
-        status, note = ArmStatus.TIMEOUT, f"no answer within {field.settings.deadline_s} s"
     except Exception as exc:  # whatever breaks an arm is told in the receipt; the others go on
         status, note = ArmStatus.FAILED, f"{type(exc).__name__}: {exc}"
+        if isinstance(exc, TimeoutError) and deadline.expired():  # a store has timeouts of its own
+            status, note = ArmStatus.TIMEOUT, f"no answer within {field.settings.deadline_s} s"
     seconds = time.perf_counter() - began
     report = ArmReport(arm=arm.value, status=status, seconds=seconds, candidates=len(hits.refs), note=note)
     return Found(hits=hits, report=report)

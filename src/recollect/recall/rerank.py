@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.domain.items import Item
+from recollect.errors import ModelError
 from recollect.models.reranker import Reranker
 from recollect.text.when import describe
 
@@ -14,9 +15,12 @@ async def reranked(reranker: Reranker, question: str, items: Sequence[Item], top
 
     Raises:
         ModelUnavailable: the reranker could not be reached.
+        ModelError: it gave more or fewer scores than there are passages.
     """
     head = items[:top]
     scores = await reranker.score(question, [passage(item) for item in head])
+    if len(scores) != len(head):
+        raise ModelError(f"the reranker {reranker.name} gave {len(scores)} scores for {len(head)} passages")
     order = sorted(range(len(head)), key=lambda at: (-scores[at], at))
     return [*order, *range(len(head), len(items))]
 

@@ -22,7 +22,7 @@ from recollect.retain.extract import Extracted, extract
 from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
 from recollect.retain.resolve import Found, resolve
-from recollect.retain.turns import Turn, turn_from, turns_of
+from recollect.retain.turns import Turn, surviving_turns, turn_from, turns_of
 from recollect.store.protocol import Known, StoreReader
 from recollect.text.tokens import count_all
 
@@ -71,7 +71,12 @@ class TurnEncoder:
     async def encode_again(self, messages: Sequence[StoredMessage], *, reader: StoreReader, now: datetime) -> Changeset:
         """Derive anew what is found of messages that are kept already, but whose turn is gone."""
         known = await reader.known([], [])
-        turns = [turn for message in messages for turn in turns_of([message], last=None, first_order=message.position)]
+        turns = surviving_turns(messages)
+        # Other passages of a long message may stand in turns of their own still, with answers in them.
+        standing = {item.id for item in await reader.items([turn.id for turn in turns])}
+        turns = [turn for turn in turns if turn.id not in standing]
+        if not turns:
+            return Changeset(seen=known.version)
         return await self._derive(turns, known, reader, now)
 
     async def _turns(
@@ -79,7 +84,7 @@ class TurnEncoder:
     ) -> list[Turn]:
         end = known.ends[session]
         last = turn_from(end.last, await reader.messages(end.last.sources)) if end.last else None
-        return turns_of(stored, last=last, first_order=end.turns)
+        return turns_of(stored, last=last)
 
     async def _derive(self, turns: Sequence[Turn], known: Known, reader: StoreReader, now: datetime) -> Changeset:
         await self._refresh(known, reader)
@@ -116,9 +121,11 @@ class TurnEncoder:
         entities = sorted({mention.entity for mention in resolution.mentions})
         nearest, recent = await asyncio.gather(
             reader.nearest(vectors, settings.semantic + 1),
-            reader.recent_mentions(entities, settings.entity),
+            reader.recent_mentions(entities, settings.entity + 1),
         )
-        before = sorted(known.recent, key=lambda item: item.mentioned)
+        # A turn that is answered later is there already: its older self must not take the place of another.
+        again = {entry.item.id for entry in indexed}
+        before = sorted((item for item in known.recent if item.id not in again), key=lambda item: item.mentioned)
         return (
             *temporal_links([entry.item for entry in indexed], before, settings),
             *semantic_links(indexed, nearest, settings),

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from recollect.domain.items import Item, ItemKind, Occurrence
 from recollect.retain.resolve import Found
-from recollect.retain.turns import Part, Turn
+from recollect.retain.turns import Part, Turn, shown
 from recollect.text.names import find_names
 from recollect.text.terms import terms
 from recollect.text.when import describe, find_times
 
 MOST_TIMES = 8
 MOST_NAMES = 12
+_QUESTION_MARKS = ("?", "？", "؟")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +57,14 @@ def extract(turn: Turn, known: Container[str], speakers: frozenset[str], recorde
     return Extracted(
         item=item,
         terms=np.concatenate([terms(text) for text in [*searched, resolved]]),
-        asks=first.text.rstrip().endswith("?") and len(turn.parts) == 1,
+        asks=len(turn.parts) == 1 and _asks(first),
         names=_names(first, item, known, speakers),
     )
+
+
+def _asks(part: Part) -> bool:
+    own = part.text.removesuffix(shown(part.message))
+    return own.rstrip().endswith(_QUESTION_MARKS)
 
 
 def _occurrences(opening: Part) -> tuple[Occurrence, ...]:

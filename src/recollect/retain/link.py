@@ -58,11 +58,12 @@ def entity_links(
 ) -> Iterator[Link]:
     """Each item to the last ones that mention the same entity (equation 3): weight 1, the entity as label."""
     last = {entity: list(items) for entity, items in recent.items()}
-    for mention in mentions:
-        others = [item for item in last.get(mention.entity, ()) if item != mention.item]
+    # An item that names an entity twice, in other words, is linked once.
+    for entity, source in dict.fromkeys((mention.entity, mention.item) for mention in mentions):
+        others = [item for item in last.get(entity, ()) if item != source]
         for target in others[: settings.entity]:
-            yield Link(source=mention.item, target=target, kind=LinkKind.ENTITY, weight=1.0, label=mention.entity)
-        last[mention.entity] = [mention.item, *others][: settings.entity]
+            yield Link(source=source, target=target, kind=LinkKind.ENTITY, weight=1.0, label=entity)
+        last[entity] = [source, *others][: settings.entity]
 
 
 def _most(scores: np.ndarray[tuple[int], np.dtype[np.float32]], count: int) -> list[int]:

@@ -9,6 +9,7 @@ from recollect.domain.items import Item
 from recollect.domain.messages import Role, StoredMessage
 
 PASSAGE_CHARACTERS = 6000
+_MOST_PASSAGES = 1_000_000  # more than a message can have: SQLite keeps at most a gigabyte in one place
 _CUTS = ("\n\n", "\n", ". ", " ")
 
 
@@ -23,18 +24,21 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What is indexed as one: a message with the assistant's answer to it, or one message between people.
-
-    ``order`` is the turn's place in its session.
-    """
+    """What is indexed as one: a message with the assistant's answer to it, or one message between people."""
 
     parts: tuple[Part, ...]
-    order: int
 
     @property
     def id(self) -> str:
+        """The number stands before the message's id, which may hold any sign: so no two turns share a name."""
         first = self.parts[0]
-        return f"turn:{first.message.id}" + (f"#{first.number}" if first.number else "")
+        return f"turn:{first.number}:{first.message.id}"
+
+    @property
+    def order(self) -> int:
+        """Sorts a session's turns; known from the first part alone, so that it outlasts what is forgotten around it."""
+        first = self.parts[0]
+        return first.message.position * _MOST_PASSAGES + first.number
 
     @property
     def text(self) -> str:
@@ -43,26 +47,39 @@ class Turn:
         return "\n".join([first.text, *(f"{part.message.speaker}: {part.text}" for part in rest)])
 
 
-def turns_of(messages: Sequence[StoredMessage], *, last: Turn | None, first_order: int) -> list[Turn]:
+def turns_of(messages: Sequence[StoredMessage], *, last: Turn | None) -> list[Turn]:
     """Group a session's new messages.
 
     An assistant's message joins the turn before it, ``last`` included, which is then given again with the answer in
     it; every other message opens a turn. So turns do not depend on how messages are split over calls.
     """
     turns: list[Turn] = [] if last is None else [last]
-    order = first_order
     for message in messages:
         for part in parts_of(message):
             if turns and joins(turns[-1], part):
-                turns[-1] = Turn(parts=(*turns[-1].parts, part), order=turns[-1].order)
+                turns[-1] = Turn(parts=(*turns[-1].parts, part))
             else:
-                turns.append(Turn(parts=(part,), order=order))
-                order += 1
+                turns.append(Turn(parts=(part,)))
     return turns[1:] if turns and turns[0] is last else turns
 
 
+def surviving_turns(messages: Sequence[StoredMessage]) -> list[Turn]:
+    """Turns of messages whose own were torn by forgetting.
+
+    Messages that stand side by side are grouped as new ones are. Across a gap nothing is joined: what was forgotten
+    there may be the question, and an answer must not come to stand under another one.
+    """
+    runs: list[list[StoredMessage]] = []
+    for message in sorted(messages, key=lambda message: (message.session, message.position)):
+        if runs and (message.session, message.position - 1) == (runs[-1][-1].session, runs[-1][-1].position):
+            runs[-1].append(message)
+        else:
+            runs.append([message])
+    return [turn for run in runs for turn in turns_of(run, last=None)]
+
+
 def joins(turn: Turn, part: Part) -> bool:
-    """Whether a part belongs to the turn before it: an answer does, as long as the whole stays one passage long."""
+    """Whether a part belongs to the turn before it: an answer does, while the whole is no longer than two passages."""
     if part.message.role is not Role.ASSISTANT or part.number:
         return False
     return len(turn.text) + len(part.text) <= 2 * PASSAGE_CHARACTERS
@@ -81,7 +98,12 @@ def parts_of(message: StoredMessage) -> Iterator[Part]:
 
 def spoken(message: StoredMessage) -> str:
     """A message's words with what its pictures show."""
-    return "\n".join([message.text, *(f"[{caption}]" for caption in message.captions)])
+    return message.text + shown(message)
+
+
+def shown(message: StoredMessage) -> str:
+    """What a message's pictures show, a line each."""
+    return "".join(f"\n[{caption}]" for caption in message.captions)
 
 
 def _cut(text: str) -> int:
@@ -96,7 +118,7 @@ def turn_from(item: Item, sources: Sequence[StoredMessage]) -> Turn:
     """The turn that a stored item holds, given the messages it came from."""
     by_id = {message.id: message for message in sources}
     first, *rest = (by_id[source] for source in item.sources)
-    number = int(item.id.rpartition("#")[2]) if "#" in item.id.removeprefix(f"turn:{first.id}") else 0
+    number = int(item.id.split(":", 2)[1])
     opening = next(part for part in parts_of(first) if part.number == number)
     answers = (next(parts_of(message)) for message in rest)
-    return Turn(parts=(opening, *answers), order=item.order)
+    return Turn(parts=(opening, *answers))

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
-# Scripts written without spaces: a word there is every pair of neighbouring characters.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+# Scripts written without spaces: a word there is every pair of neighbouring characters, and every Chinese one.
+_HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_UNSPACED = re.compile(rf"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff{_HAN}]+")
+_ALONE = re.compile(rf"[{_HAN}]")
 _LONGEST_WORD = 64
 _CACHE_SIZE = 200_000
 
@@ -32,7 +34,7 @@ def terms(text: str) -> NDArray[np.uint32]:
     """The text's terms in order, repeats kept: uint32, one a word that is no stop word.
 
     A term is the CRC-32 of a word's stem: lower case, without accents, English endings taken off. Texts in scripts
-    without spaces give pairs of characters.
+    without spaces give pairs of characters, and Chinese characters one by one, since one can be a word.
     """
     known = _hashes
     found = []
@@ -48,17 +50,26 @@ def terms(text: str) -> NDArray[np.uint32]:
 
 def words(text: str) -> list[str]:
     """Lower-case words without possessive endings, stop words included."""
-    lowered = text.lower()
+    plain = text.isascii()
+    lowered = text.lower() if plain else unicodedata.normalize("NFKC", text).casefold()
     if "'" in lowered or "’" in lowered:
         lowered = _POSSESSIVE.sub("", lowered)
-    if lowered.isascii():
+    if plain:
         return _WORD.findall(lowered)
-    return _WORD.findall(_UNSPACED.sub(_pairs, lowered))
+    return _marked_word().findall(_UNSPACED.sub(_pairs, lowered).replace("_", " "))
 
 
 def _pairs(match: re.Match[str]) -> str:
     run = match.group()
-    return " " + " ".join(run[i : i + 2] for i in range(max(1, len(run) - 1))) + " "
+    pairs = [run[i : i + 2] for i in range(len(run) - 1)]
+    return f" {' '.join([*pairs, *_ALONE.findall(run)] or [run])} "
+
+
+@cache
+def _marked_word() -> re.Pattern[str]:
+    """A word with its marks: to ``\\w`` vowel signs and accents of their own are no letters, and would end it."""
+    marks = "".join(chr(code) for code in range(0x0300, 0xFB20) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
+    return re.compile(rf"\w[\w{marks}]*")
 
 
 def _remember(word: str) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from recollect._tokenizer import batches, encode
+from recollect._tokenizer import batches, encode, known_count
 
 PIECE_CHARACTERS = 8192
 
@@ -31,10 +31,13 @@ def count_all(texts: Sequence[str]) -> list[int]:
     Raises:
         ModelUnavailable: the tokenizer could not be loaded.
     """
-    counts = [0] * len(texts)
+    lately = [known_count(text) for text in texts]
+    counts = [count or 0 for count in lately]
     owners: list[int] = []
     parts: list[str] = []
     for owner, text in enumerate(texts):
+        if lately[owner] is not None:
+            continue
         for piece in pieces(text):
             owners.append(owner)
             parts.append(piece)

@@ -24,10 +24,12 @@ class Surroundings:
 
     def __init__(self) -> None:
         self._norm: GrowArray[np.float32] = GrowArray(np.float32)
+        self._grid: NDArray[np.int32] | None = None
 
     def update(self, table: RowTable, matrix: Floats, touched: Rows) -> None:
         """Measure anew the rows whose neighbours changed, and those that see them."""
         self._norm.append(np.ones(len(table) - len(self._norm), dtype=np.float32))
+        self._grid = None
         rows = np.unique(table.around(touched, REACH))
         rows = rows[rows >= 0]
         for start in range(0, len(rows), _BLOCK):
@@ -45,14 +47,15 @@ class Surroundings:
 
     def all_cosines(self, table: RowTable, own: Floats) -> Floats:
         """Cosines of every row's surroundings, given every row's own: float32 of shape ``(rows,)``."""
-        weighted = own * (table.length.view + 1)
-        total = weighted.copy()
-        for pointer in (table.previous.view, table.following.view):
-            at = pointer
-            for _ in range(REACH):
-                total += np.where(at >= 0, weighted[at], np.float32(0))
-                at = np.where(at >= 0, pointer[at], -1)
-        return (total / self._norm.view).astype(np.float32)
+        if self._grid is None:
+            self._grid = table.around(np.arange(len(table), dtype=np.int32), REACH).T.copy()
+        # One nothing at the end, for -1 to point at.
+        weighted = np.append(own * (table.length.view + 1), 0).astype(np.float32)
+        total = weighted[self._grid[0]]
+        for column in self._grid[1:]:
+            total += weighted[column]
+        cosines: Floats = total / self._norm.view
+        return cosines
 
 
 def _lengths(table: RowTable, matrix: Floats, rows: Rows) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
+from itertools import count
 
 import numpy as np
 
@@ -122,9 +123,10 @@ def _put_items(connection: sqlite3.Connection, items: Sequence[IndexedItem], ver
     for seq in known.values():
         for clear in ("clear_occurrences", "clear_sources", "clear_derivations", "clear_mentions", "clear_links"):
             connection.execute(query(clear), (seq,))
-    put = query("put_item")
-    seqs = [connection.execute(put, item_row(entry.item, version)).fetchone()[0] for entry in items]
-    numbered = list(zip(seqs, items, strict=True))
+    (last,) = connection.execute(query("last_item")).fetchone()
+    fresh = count(last + 1)
+    numbered = [(known[entry.item.id] if entry.item.id in known else next(fresh), entry) for entry in items]
+    connection.executemany(query("put_item"), [(seq, *item_row(entry.item, version)) for seq, entry in numbered])
     connection.executemany(query("put_indexing"), [_indexing_row(seq, entry) for seq, entry in numbered])
     connection.executemany(
         query("add_occurrence"),

@@ -17,7 +17,9 @@ SELECT key, value FROM setting WHERE key IN ('embedder', 'dimension');
 INSERT INTO setting (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
 -- name: add_session
-INSERT INTO session (id, started, started_offset) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING;
+INSERT INTO session (id, started, started_offset) VALUES (?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET started = excluded.started, started_offset = excluded.started_offset
+WHERE excluded.started < session.started;
 
 -- name: add_message
 INSERT INTO message (id, session, position, speaker, role, text, captions, at, at_offset, recorded)
@@ -29,16 +31,18 @@ SELECT id, seq FROM message WHERE id IN (SELECT value FROM json_each(?));
 -- name: seq_of_items
 SELECT id, seq FROM item WHERE id IN (SELECT value FROM json_each(?));
 
+-- name: last_item
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'item'), 0);
+
 -- name: put_item
-INSERT INTO item (id, version, kind, text, session, speaker, ord, mentioned, mentioned_offset, recorded, network,
+INSERT INTO item (seq, id, version, kind, text, session, speaker, ord, mentioned, mentioned_offset, recorded, network,
                   confidence, tokens, superseded)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
     version = excluded.version, text = excluded.text, speaker = excluded.speaker, ord = excluded.ord,
     mentioned = excluded.mentioned, mentioned_offset = excluded.mentioned_offset, recorded = excluded.recorded,
     network = excluded.network, confidence = excluded.confidence, tokens = excluded.tokens,
-    superseded = excluded.superseded
-RETURNING seq;
+    superseded = excluded.superseded;
 
 -- name: clear_occurrences
 DELETE FROM occurrence WHERE item = ?;

@@ -96,7 +96,8 @@ CREATE TABLE link (
     weight REAL NOT NULL,
     PRIMARY KEY (source, target, kind, label)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX link_target ON link (target);
+-- Holds all that a walk reads, so that it need not look the link itself up.
+CREATE INDEX link_target ON link (target, source, kind, weight);
 
 CREATE TABLE entity (
     id         TEXT PRIMARY KEY,
