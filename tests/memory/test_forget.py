@@ -177,7 +177,7 @@ async def test_survivors_of_a_turn_are_encoded_anew_with_all_that_belongs_to_it(
     assert (found.sources, found.text, found.speaker) == (("m2",), "Ada Lovelace is a mathematician.", "ai")
     tables = await bank._store.entity_tables()
     ada = next(entity for entity in tables.entities if entity.name == "Ada Lovelace")
-    assert {mention.item for mention in await bank._store.mentions(ada.id)} == {"turn:m2", "turn:m7"}
+    assert {mention.item for mention in await bank._store.mentions(ada.id)} == {"turn:0:m2", "turn:0:m7"}
     assert_sound(tmp_path / "bank.bank", gaps=True)
 
 

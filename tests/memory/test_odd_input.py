@@ -123,7 +123,7 @@ async def test_sessions_are_called_anything_but_blank(bank, session):
     assert [m.session for m in await bank.messages()] == ["other"]
 
 
-@pytest.mark.parametrize("id_", ["🐕", " ", "turn:x#1", "#", "x#2", "'", '"', "\\u0000", "i" * 10_000])
+@pytest.mark.parametrize("id_", ["🐕", " ", "turn:0:x", "#", "x#2", "1:x", ":", "'", '"', "\\u0000", "i" * 10_000])
 async def test_messages_have_any_id(bank, id_):
     said = [Message(text="hello", id=id_), Message(text="hi", role=Role.ASSISTANT, speaker="ai", id=id_ + "-")]
     await bank.retain(said[0], session="s")

@@ -35,8 +35,8 @@ async def fill(bank, count=8):
             ],
             session=f"s{n % 3}",
         )
-    (turn,) = await bank._store.items(["turn:u0"])
-    late = Item(**{**_cells(turn), "id": "gist", "kind": ItemKind.GIST, "derived_from": (f"turn:u{count - 1}",)})
+    (turn,) = await bank._store.items(["turn:0:u0"])
+    late = Item(**{**_cells(turn), "id": "gist", "kind": ItemKind.GIST, "derived_from": (f"turn:0:u{count - 1}",)})
     vector = np.eye(bank._store.dimension, dtype=np.float32)[0]
     entry = IndexedItem(item=late, vector=vector, terms=np.array([7], dtype=np.uint32), asks=True)
     await bank._store.commit(Changeset(items=(entry,)))
@@ -180,7 +180,7 @@ async def test_what_is_no_export_is_refused(tmp_path, line, error):
 
 @pytest.mark.parametrize(
     ("kind", "cells"),
-    [("link", {"target": "turn:x"}), ("mention", {"entity": "e-x"}), ("item", {"item__sources": ["x"]})],
+    [("link", {"target": "turn:0:x"}), ("mention", {"entity": "e-x"}), ("item", {"item__sources": ["x"]})],
 )
 async def test_lines_that_point_nowhere_are_refused(tmp_path, kind, cells):
     async with opened(tmp_path) as memory:
@@ -220,7 +220,7 @@ async def test_another_embedder_is_refused_until_the_bank_is_rebuilt(tmp_path):
         await bank.retain(Message(id="new", text="One more of Ada."), session="s")
         assert await memory.bank("bank") is bank
     async with opened(tmp_path, 32) as memory:
-        assert "turn:new" in {e.id for e in (await (await memory.bank("bank")).recall("One more of Ada")).evidence}
+        assert "turn:0:new" in {e.id for e in (await (await memory.bank("bank")).recall("One more of Ada")).evidence}
     async with opened(tmp_path) as memory:
         bank = await memory.rebuild("bank")
         await bank.forget(messages="new")
@@ -287,7 +287,7 @@ async def test_what_is_written_during_a_rebuild_is_not_left_behind(tmp_path, wri
             assert await evidence(bank)
             return
         rebuilt = await new.rebuild("bank")
-        assert "turn:n0" in {e.id for e in (await rebuilt.recall("Meanwhile")).evidence}
+        assert "turn:0:n0" in {e.id for e in (await rebuilt.recall("Meanwhile")).evidence}
 
 
 async def test_vectors_are_the_only_thing_a_rebuild_touches(tmp_path):

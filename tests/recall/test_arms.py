@@ -155,7 +155,6 @@ async def test_arms_run_at_once():
     assert recalled.receipt.complete
 
 
-@pytest.mark.xfail(strict=True, reason="arms.py:94-95 run_arms: a cancelled recall leaves its other arms running")
 async def test_a_recall_that_is_cancelled_takes_its_arms_with_it():
     search, running, all_run = FakeSearch(), set(), asyncio.Event()
 
@@ -183,7 +182,6 @@ async def test_a_recall_that_is_cancelled_takes_its_arms_with_it():
     assert not left
 
 
-@pytest.mark.xfail(strict=True, reason="arms.py:106: a TimeoutError of the store's own is told as the arm's deadline")
 async def test_a_timeout_of_the_stores_own_is_not_the_deadline():
     search = FakeSearch(semantic=FOUND)
 
@@ -265,7 +263,6 @@ async def test_what_the_temporal_walk_brings_finds_room_among_the_candidates():
     assert hits.refs.tolist() == [1, 5, 2]
 
 
-@pytest.mark.xfail(strict=True, reason="arms.py:67-69: more linked than candidates makes the room negative")
 async def test_a_small_reach_holds_for_the_temporal_walk_too():
     edges = [(1, n, 1.0, R) for n in range(2, 12)]
     search = FakeSearch(temporal=((1, 0.8),), edges=edges, inside=range(20))

@@ -61,3 +61,19 @@ def test_a_passage_tells_the_times_its_words_mean():
     since = Occurrence(words="since May", interval=Interval(start=may[0], end=None, precision=Precision.DAY))
     told = passage(item("I ran yesterday.", yesterday, since))
     assert told == "[09 May 2024] Ada: I ran yesterday. (yesterday: 8 May 2024; since May: since 8 May 2024)"
+
+
+class Miscounting:
+    name = "miscounting"
+
+    def __init__(self, count):
+        self.count = count
+
+    async def score(self, query, passages):
+        return [1.0] * self.count
+
+
+@pytest.mark.parametrize("count", [0, 2, 4])
+async def test_a_wrong_number_of_scores_is_an_error_of_the_model(count):
+    with pytest.raises(ModelError, match=f"miscounting gave {count} scores for 3"):
+        await reranked(Miscounting(count), "red", ITEMS[:3], 5)

@@ -119,7 +119,6 @@ def test_two_names_of_one_entity_in_one_item_do_not_link_it_to_itself():
     assert list(entity_links(mentions, {}, SETTINGS)) == []
 
 
-@pytest.mark.xfail(strict=True, reason="link.py:61: two surfaces of one entity in an item give each of its links twice")
 def test_two_names_of_one_entity_in_one_item_give_each_link_once():
     mentions = [Mention(entity="e", item="2", surface=surface) for surface in ("Ada", "Ada Lovelace")]
     links = [(link.source, link.target) for link in entity_links(mentions, {"e": ["1"]}, SETTINGS)]

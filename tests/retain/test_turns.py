@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -12,10 +13,11 @@ from hypothesis import strategies as st
 from recollect import Memory, Message, Role
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import StoredMessage
-from recollect.retain.turns import PASSAGE_CHARACTERS, Part, parts_of, spoken, turn_from, turns_of
+from recollect.retain.turns import PASSAGE_CHARACTERS, Part, parts_of, spoken, surviving_turns, turn_from, turns_of
 from recollect.testing.models import HashEmbedder
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+PLACE = 1_000_000  # what a message is behind the one before it
 ROLES = {"u": Role.USER, "a": Role.ASSISTANT, "s": Role.SYSTEM}
 
 
@@ -60,7 +62,11 @@ def test_an_answer_joins_what_it_answers(letters, turns):
 
 def test_turns_have_places_and_ids():
     turns = turns_of([message(n, letter) for n, letter in enumerate("uauu")], last=None)
-    assert [(turn.id, turn.order) for turn in turns] == [("turn:m0", 7), ("turn:m2", 8), ("turn:m3", 9)]
+    assert [(turn.id, turn.order) for turn in turns] == [
+        ("turn:0:m0", 0),
+        ("turn:0:m2", 2 * PLACE),
+        ("turn:0:m3", 3 * PLACE),
+    ]
     assert turns[0].text == "words 0\nassistant: words 1"
     assert turns[1].text == "words 2"
 
@@ -68,9 +74,12 @@ def test_turns_have_places_and_ids():
 def test_the_last_turn_is_given_again_only_with_an_answer_in_it():
     (last,) = turns_of([message(0, "u")], last=None)
     answered = turns_of([message(1, "a"), message(2, "u")], last=last)
-    assert [(turn.id, turn.order, len(turn.parts)) for turn in answered] == [("turn:m0", 4, 2), ("turn:m2", 5, 1)]
+    assert [(turn.id, turn.order, len(turn.parts)) for turn in answered] == [
+        ("turn:0:m0", 0, 2),
+        ("turn:0:m2", 2 * PLACE, 1),
+    ]
     other = turns_of([message(1, "u"), message(2, "a")], last=last)
-    assert [(turn.id, turn.order, len(turn.parts)) for turn in other] == [("turn:m1", 5, 2)]
+    assert [(turn.id, turn.order, len(turn.parts)) for turn in other] == [("turn:0:m1", PLACE, 2)]
     assert turns_of([], last=last) == []
 
 
@@ -109,10 +118,10 @@ def test_a_long_message_is_cut_after_the_best_end_there_is(mark):
 def test_long_messages_open_a_turn_a_passage():
     turns = turns_of([message(0, "u", "x" * 13_000), message(1, "a"), message(2, "u")], last=None)
     assert [(turn.id, turn.order, len(turn.parts)) for turn in turns] == [
-        ("turn:m0", 0, 1),
-        ("turn:m0#1", 1, 1),
-        ("turn:m0#2", 2, 2),
-        ("turn:m2", 3, 1),
+        ("turn:0:m0", 0, 1),
+        ("turn:1:m0", 1, 1),
+        ("turn:2:m0", 2, 2),
+        ("turn:0:m2", 2 * PLACE, 1),
     ]
 
 
@@ -126,8 +135,8 @@ def test_an_answer_that_would_make_too_much_opens_a_turn():
 def test_the_rest_of_a_long_answer_opens_turns_of_its_own():
     turns = turns_of([message(0, "u"), message(1, "a", "y" * 7000), message(2, "a")], last=None)
     assert [(turn.id, [part.message.position for part in turn.parts]) for turn in turns] == [
-        ("turn:m0", [0, 1]),
-        ("turn:m1#1", [1, 2]),
+        ("turn:0:m0", [0, 1]),
+        ("turn:1:m1", [1, 2]),
     ]
 
 
@@ -148,6 +157,28 @@ def test_a_turn_is_made_again_from_its_item(letters, length):
             order=turn.order,
         )
         assert turn_from(kept, list(reversed(said))) == turn
+
+
+@pytest.mark.parametrize(
+    ("letters", "left", "turns"),
+    [
+        ("uaua", [0, 2, 3], ["0", "23"]),  # 1 is gone
+        ("uaua", [1], ["1"]),
+        ("uaua", [0, 3], ["0", "3"]),  # an answer is not put under another question
+        ("uaua", [3, 1, 0], ["01", "3"]),
+        ("uaa", [0, 1], ["01"]),
+        ("uaa", [1, 2], ["12"]),
+        ("uu", [0, 1], ["0", "1"]),
+    ],
+)
+def test_what_was_not_forgotten_makes_turns_again(letters, left, turns):
+    said = [message(n, letters[n]) for n in left]
+    assert ["".join(str(part.message.position) for part in turn.parts) for turn in surviving_turns(said)] == turns
+
+
+def test_survivors_of_two_sessions_stay_apart():
+    said = [message(0, "u"), replace(message(1, "a"), session="t")]
+    assert [len(turn.parts) for turn in surviving_turns(said)] == [1, 1]
 
 
 def test_a_part_is_a_message_with_some_of_its_words():

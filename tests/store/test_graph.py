@@ -137,7 +137,7 @@ async def test_what_another_process_wrote_after_it_was_saved_is_found(folder, ad
     async with memory_of(folder) as memory:
         bank = await memory.bank("bank")
         ((best, _), *_) = (await bank._store.nearest(await vectors_of(["xylophone quagmire"]), 3))[0]
-        assert best == "turn:new"
+        assert best == "turn:0:new"
         assert sum(added) == 1
         async with memory_of(folder, -1) as exact:
             assert await overlap(bank, await exact.bank("bank"), weights=Weights(surroundings=0)) >= 0.95
@@ -153,7 +153,7 @@ async def test_a_graph_from_before_something_was_rewritten_or_forgotten_is_not_u
     added.clear()
     async with memory_of(folder, -1) as other:
         bank = await other.bank("bank")
-        (item,) = await bank._store.items(["turn:old"])
+        (item,) = await bank._store.items(["turn:0:old"])
         vector = (await vectors_of(["zebra giraffe"]))[0]
         from recollect.domain.changes import Changeset
         from recollect.domain.items import IndexedItem
@@ -162,11 +162,11 @@ async def test_a_graph_from_before_something_was_rewritten_or_forgotten_is_not_u
         await bank._store.commit(Changeset(items=(entry,)))
     async with memory_of(folder) as memory:
         bank = await memory.bank("bank")
-        assert (await bank._store.nearest(vector[None], 1))[0][0][0] == "turn:old"
-        assert (await bank._store.nearest(await vectors_of(["one"]), 1))[0][0][0] != "turn:old"
+        assert (await bank._store.nearest(vector[None], 1))[0][0][0] == "turn:0:old"
+        assert (await bank._store.nearest(await vectors_of(["one"]), 1))[0][0][0] != "turn:0:old"
         assert sum(added) == ROWS + 1
         await bank.forget(messages="old")
-        assert (await bank._store.nearest(vector[None], 1))[0][0][0] != "turn:old"
+        assert (await bank._store.nearest(vector[None], 1))[0][0][0] != "turn:0:old"
 
 
 def cut(file):
