@@ -43,9 +43,11 @@ _NOTHING_HALF = {
     "a session whose positions have gaps or repeats": """
         SELECT session FROM message GROUP BY session
         HAVING count(DISTINCT position) != count(*) OR max(position) + 1 != count(*) OR min(position) != 0""",
-    "a session whose turns have gaps or repeats": """
-        SELECT session FROM item WHERE kind = 'turn' GROUP BY session
-        HAVING count(DISTINCT ord) != count(*) OR max(ord) + 1 != count(*) OR min(ord) != 0""",
+    "a session whose turns share a place": """
+        SELECT session FROM item WHERE kind = 'turn' GROUP BY session HAVING count(DISTINCT ord) != count(*)""",
+    "a turn that does not stand where its first message does": """
+        SELECT i.id FROM item i JOIN source s ON s.item = i.seq AND s.n = 0 JOIN message m ON m.seq = s.message
+        WHERE i.kind = 'turn' AND i.ord / 1000000 != m.position""",
     "sources that have gaps": "SELECT item FROM source GROUP BY item HAVING max(n) + 1 != count(*)",
     "an entity without a mention": "SELECT id FROM entity WHERE id NOT IN (SELECT entity FROM mention)",
     "a row that points nowhere": "SELECT * FROM pragma_foreign_key_check",

@@ -76,20 +76,20 @@ ALL = np.ones(5, dtype=np.bool_)
 
 @pytest.mark.parametrize(("k", "rows"), [(2, [3, 1]), (9, [3, 1, 0, 4, 2]), (1, [3])])
 def test_the_nearest_rows_best_first(k, rows):
-    ((found, scores),) = table(0.5, 0.7, -0.3, 0.9, 0.1).nearest(FIRST_AXIS, k, ALL)
+    ((found, scores),) = table(0.5, 0.7, -0.3, 0.9, 0.1).nearest(FIRST_AXIS, k, -1.0, ALL)
     assert found.tolist() == rows
     assert scores.tolist() == sorted(scores.tolist(), reverse=True)
 
 
 def test_only_the_newest_rows_are_compared(monkeypatch):
     monkeypatch.setattr("recollect.store.index.vectors.NEWEST", 2)
-    ((found, _),) = table(0.5, 0.7, -0.3, 0.9, 0.1).nearest(FIRST_AXIS, 3, ALL)
+    ((found, _),) = table(0.5, 0.7, -0.3, 0.9, 0.1).nearest(FIRST_AXIS, 3, -1.0, ALL)
     assert found.tolist() == [3, 4]
 
 
 def test_every_query_has_its_own_answer():
     both = np.array([[1, 0], [-1, 0]], dtype=np.float32)
-    answers = [rows.tolist() for rows, _ in table(0.5, -0.7).nearest(both, 1, ALL[:2])]
+    answers = [rows.tolist() for rows, _ in table(0.5, -0.7).nearest(both, 1, -1.0, ALL[:2])]
     assert answers == [[0], [1]]
 
 
@@ -111,12 +111,12 @@ def test_a_replaced_row_is_not_near():
     index = built(
         [Doc(seq=0, vector=(1, 0, 0, 0)), Doc(seq=1, order=1, vector=(0, 1, 0, 0))], [Doc(seq=0, vector=unit(5))]
     )
-    ((rows, _),) = index.near(np.array([[1, 0, 0, 0]], dtype=np.float32), 9)
+    ((rows, _),) = index.near(np.array([[1, 0, 0, 0]], dtype=np.float32), 9, -1.0)
     assert sorted(rows.tolist()) == [1, 2]
 
 
 def test_replaced_rows_take_no_place_among_the_nearest():
     near, versions = Doc(seq=0, vector=(0.8, 0.6, 0, 0)), [Doc(seq=1, order=1)] * 3
     index = built([near], *([version] for version in versions))
-    ((rows, _),) = index.near(np.array([[1, 0, 0, 0]], dtype=np.float32), 2)
+    ((rows, _),) = index.near(np.array([[1, 0, 0, 0]], dtype=np.float32), 2, -1.0)
     assert rows.tolist() == [3, 0]

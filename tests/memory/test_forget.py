@@ -272,7 +272,6 @@ async def test_graphs_are_removed_and_do_not_come_back(tmp_path):
     assert not list(tmp_path.glob("*.hnsw*"))
 
 
-@pytest.mark.xfail(strict=True, reason="encode_again gives a survivor its message's position for its turn's order")
 async def test_an_answer_joins_the_last_turn_after_something_was_forgotten(bank):
     """m5 is the last that was said in s1; forgetting m3 must not put m4, its answer, behind it."""
     await bank.forget(messages="m3")

@@ -6,6 +6,7 @@ import pytest
 
 from recollect.domain.items import Item, ItemKind, Occurrence
 from recollect.domain.time import Interval, Precision
+from recollect.errors import ModelError
 from recollect.recall.rerank import passage, reranked
 from recollect.testing.models import OverlapReranker
 

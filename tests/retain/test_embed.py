@@ -87,12 +87,12 @@ async def test_items_are_embedded_again_as_they_were():
         entries = [entry async for part in bank._store.dump() for entry in part.items]
         again = await embed_items([entry.item for entry in entries], bank._store, embedder)
     assert [entry.item.id for entry in entries] == [
-        "turn:q",
-        "turn:c",
-        "turn:long",
-        "turn:long#1",
-        "turn:long#2",
-        "turn:empty",
+        "turn:0:q",
+        "turn:0:c",
+        "turn:0:long",
+        "turn:1:long",
+        "turn:2:long",
+        "turn:0:empty",
     ]
     for entry, vector in zip(entries, again, strict=True):
         np.testing.assert_allclose(entry.vector, vector, atol=1e-3, err_msg=entry.item.id)
@@ -104,7 +104,7 @@ async def test_items_that_are_no_turns_are_embedded_by_their_text():
     async with Memory.open(":memory:", embedder=embedder, clock=lambda: NOON) as memory:
         bank = await memory.bank("b")
         await bank.retain(Message(text="ask", id="m"), session="s")
-        (turn,) = await bank._store.items(["turn:m"])
+        (turn,) = await bank._store.items(["turn:0:m"])
         fact = Item(
             id="f",
             kind=ItemKind.FACT,

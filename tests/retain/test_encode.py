@@ -177,7 +177,6 @@ async def test_links_do_not_depend_on_when_an_answer_came(memory, kind):
     assert await links(streamed, kind) == await links(at_once, kind)
 
 
-@pytest.mark.xfail(strict=True, reason="index.py:65 near(): a turn's dead older selves crowd out what is alike")
 async def test_links_of_a_turn_that_is_answered_many_times(memory):
     said = [Message(text="red green blue yellow", id="q"), *(answer("red", id=f"a{n}") for n in range(6))]
     made = []
@@ -338,3 +337,10 @@ async def test_forgetting_leaves_the_turns_beside_it_alone(bank):
     after = await items(bank)
     assert set(after) == {"turn:0:a", "turn:1:a"}
     assert after["turn:1:a"] == before["turn:1:a"]
+
+
+async def test_what_is_made_anew_was_known_all_along(bank, clock):
+    await exchanges(bank)
+    clock.now = NOON + timedelta(days=9)
+    await bank.forget(messages="b0")
+    assert (await items(bank))["turn:0:q0"].recorded == NOON

@@ -35,7 +35,7 @@ def read(text, answer=None, *, captions=(), known=(), speakers=("Ada",)):
     if answer is not None:
         said.append(stored(1, answer, Role.ASSISTANT))
     (turn,) = turns_of(said, last=None)
-    return extract(turn, frozenset(known), frozenset(speakers), RECORDED)
+    return extract(turn, frozenset(known), frozenset(speakers))
 
 
 def names(extracted):

@@ -87,6 +87,14 @@ async def questions(count=40, seed=9):
     return await vectors_of([text(rng) for _ in range(count)])
 
 
+async def closest(bank, vector):
+    """The id of the item nearest to a vector, whatever surrounds it."""
+    asked = Probe(topic="", vector=vector, terms=np.empty(0, np.uint32))
+    search = await bank._store.search(asked, Scope(), Weights(surroundings=0))
+    ((_, item), *_) = await search.load((await search.semantic(1)).refs)
+    return item.id
+
+
 async def overlap(one, other, k=10, weights=None):
     """Which share of the other's best the first one finds, on the average."""
     shares = []
@@ -105,9 +113,6 @@ async def test_the_graph_finds_what_an_exact_search_finds(folder):
     async with memory_of(folder) as graph, memory_of(folder, -1) as exact:
         one, other = await graph.bank("bank"), await exact.bank("bank")
         assert await overlap(one, other, weights=Weights(surroundings=0)) >= 0.95
-        found = [await bank._store.nearest(await questions(), 10) for bank in (one, other)]
-        shares = [len(dict(a).keys() & dict(b).keys()) / 10 for a, b in zip(*found, strict=True)]
-        assert np.mean(shares) >= 0.95
 
 
 async def test_with_surroundings_the_graph_finds_what_an_exact_search_finds(folder):
@@ -136,8 +141,7 @@ async def test_what_another_process_wrote_after_it_was_saved_is_found(folder, ad
         await (await other.bank("bank")).retain(Message(id="new", text="xylophone quagmire", at=AT), session="later")
     async with memory_of(folder) as memory:
         bank = await memory.bank("bank")
-        ((best, _), *_) = (await bank._store.nearest(await vectors_of(["xylophone quagmire"]), 3))[0]
-        assert best == "turn:0:new"
+        assert await closest(bank, (await vectors_of(["xylophone quagmire"]))[0]) == "turn:0:new"
         assert sum(added) == 1
         async with memory_of(folder, -1) as exact:
             assert await overlap(bank, await exact.bank("bank"), weights=Weights(surroundings=0)) >= 0.95
@@ -162,11 +166,11 @@ async def test_a_graph_from_before_something_was_rewritten_or_forgotten_is_not_u
         await bank._store.commit(Changeset(items=(entry,)))
     async with memory_of(folder) as memory:
         bank = await memory.bank("bank")
-        assert (await bank._store.nearest(vector[None], 1))[0][0][0] == "turn:0:old"
-        assert (await bank._store.nearest(await vectors_of(["one"]), 1))[0][0][0] != "turn:0:old"
+        assert await closest(bank, vector) == "turn:0:old"
+        assert await closest(bank, (await vectors_of(["one"]))[0]) != "turn:0:old"
         assert sum(added) == ROWS + 1
         await bank.forget(messages="old")
-        assert (await bank._store.nearest(vector[None], 1))[0][0][0] != "turn:0:old"
+        assert await closest(bank, vector) != "turn:0:old"
 
 
 def cut(file):

@@ -218,7 +218,7 @@ class Bank:
         return await self._store.info()
 
     async def _encode_again(self, messages: Sequence[StoredMessage]) -> Changeset:
-        return await self._encoder.encode_again(messages, reader=self._store, now=self._clock())
+        return await self._encoder.encode_again(messages, reader=self._store)
 
     async def _commit(self, derive: Callable[[], Awaitable[Changeset]]) -> Changeset:
         """Derive and commit; derive again when another process was faster.

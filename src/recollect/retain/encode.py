@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.domain.changes import Changeset, Session
 from recollect.domain.items import IndexedItem
@@ -18,13 +19,15 @@ from recollect.errors import MessageConflict
 from recollect.models.embedder import Embedder
 from recollect.retain.directory import Directory, Resolution
 from recollect.retain.embed import embed_turns
-from recollect.retain.extract import Extracted, extract
+from recollect.retain.extract import Extracted, extract, item_of
 from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
 from recollect.retain.resolve import Found, resolve
 from recollect.retain.turns import Turn, surviving_turns, turn_from, turns_of
 from recollect.store.protocol import Known, StoreReader
-from recollect.text.tokens import count_all
+
+Floats = NDArray[np.float32]
+Nearest = list[list[tuple[str, float]]]
 
 _ROLES = frozenset({"user", "assistant", "system", "tool"})
 
@@ -61,14 +64,14 @@ class TurnEncoder:
         if not stored:
             return Changeset(seen=known.version)
         turns = await self._turns(stored, session, known, reader)
-        changes = await self._derive(turns, known, reader, now)
+        changes = await self._derive(turns, known, reader)
         return replace(
             changes,
             sessions=(Session(id=session, started=min(message.at for message in stored)),),
             messages=tuple(stored),
         )
 
-    async def encode_again(self, messages: Sequence[StoredMessage], *, reader: StoreReader, now: datetime) -> Changeset:
+    async def encode_again(self, messages: Sequence[StoredMessage], *, reader: StoreReader) -> Changeset:
         """Derive anew what is found of messages that are kept already, but whose turn is gone."""
         known = await reader.known([], [])
         turns = surviving_turns(messages)
@@ -77,7 +80,7 @@ class TurnEncoder:
         turns = [turn for turn in turns if turn.id not in standing]
         if not turns:
             return Changeset(seen=known.version)
-        return await self._derive(turns, known, reader, now)
+        return await self._derive(turns, known, reader)
 
     async def _turns(
         self, stored: Sequence[StoredMessage], session: str, known: Known, reader: StoreReader
@@ -86,19 +89,21 @@ class TurnEncoder:
         last = turn_from(end.last, await reader.messages(end.last.sources)) if end.last else None
         return turns_of(stored, last=last)
 
-    async def _derive(self, turns: Sequence[Turn], known: Known, reader: StoreReader, now: datetime) -> Changeset:
+    async def _derive(self, turns: Sequence[Turn], known: Known, reader: StoreReader) -> Changeset:
         await self._refresh(known, reader)
         speakers = frozenset(await reader.speakers()) | {part.message.speaker for turn in turns for part in turn.parts}
         directory = self._directory
         people = speakers - _ROLES
-        vectors, extracted, tokens = await asyncio.gather(
+        # Embedding leaves Python for most of its time, or waits for a server: texts are read meanwhile.
+        vectors, extracted = await asyncio.gather(
             embed_turns(turns, self._embedder),
-            asyncio.to_thread(lambda: [extract(turn, directory, people, now) for turn in turns]),
-            asyncio.to_thread(count_all, [turn.text for turn in turns]),
+            asyncio.to_thread(lambda: [extract(turn, directory, people) for turn in turns]),
         )
+        links = self._settings.links
+        nearest = await reader.nearest(vectors, links.semantic + 1, links.semantic_threshold)
         indexed = [
-            IndexedItem(item=replace(entry.item, tokens=cost), vector=vector, terms=entry.terms, asks=entry.asks)
-            for entry, vector, cost in zip(extracted, vectors, tokens, strict=True)
+            IndexedItem(item=item_of(turn, entry), vector=vector, terms=entry.terms, asks=entry.asks)
+            for turn, entry, vector in zip(turns, extracted, vectors, strict=True)
         ]
         resolution = resolve(_found(extracted), directory, self._settings.resolve)
         author = secrets.token_hex(8)
@@ -107,22 +112,23 @@ class TurnEncoder:
             seen=known.version,
             author=author,
             items=tuple(indexed),
-            links=await self._links(indexed, resolution, known, reader),
+            links=await self._links(indexed, nearest, resolution, known, reader),
             entities=resolution.entities,
             mentions=resolution.mentions,
             merges=resolution.merges,
         )
 
     async def _links(
-        self, indexed: Sequence[IndexedItem], resolution: Resolution, known: Known, reader: StoreReader
+        self,
+        indexed: Sequence[IndexedItem],
+        nearest: Nearest,
+        resolution: Resolution,
+        known: Known,
+        reader: StoreReader,
     ) -> tuple[Link, ...]:
         settings = self._settings.links
-        vectors = np.stack([entry.vector for entry in indexed])
         entities = sorted({mention.entity for mention in resolution.mentions})
-        nearest, recent = await asyncio.gather(
-            reader.nearest(vectors, settings.semantic + 1),
-            reader.recent_mentions(entities, settings.entity + 1),
-        )
+        recent = await reader.recent_mentions(entities, settings.entity + 1)
         # A turn that is answered later is there already: its older self must not take the place of another.
         again = {entry.item.id for entry in indexed}
         before = sorted((item for item in known.recent if item.id not in again), key=lambda item: item.mentioned)

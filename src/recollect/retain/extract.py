@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from recollect.retain.resolve import Found
 from recollect.retain.turns import Part, Turn, shown
 from recollect.text.names import find_names
 from recollect.text.terms import terms
+from recollect.text.tokens import count_tokens
 from recollect.text.when import describe, find_times
 
 MOST_TIMES = 8
@@ -23,15 +23,15 @@ _QUESTION_MARKS = ("?", "？", "؟")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
-    """A turn as an item, with its terms (uint32) and the names found in it."""
+    """What a turn says: the times it speaks of, its terms (uint32), whether it asks, the names in it."""
 
-    item: Item
+    occurrences: tuple[Occurrence, ...]
     terms: NDArray[np.uint32]
     asks: bool
     names: tuple[Found, ...]
 
 
-def extract(turn: Turn, known: Container[str], speakers: frozenset[str], recorded: datetime) -> Extracted:
+def extract(turn: Turn, known: Container[str], speakers: frozenset[str]) -> Extracted:
     """Read a turn. ``known`` are names met before, ``speakers`` those of the conversation.
 
     Times and names are read from the opening words alone. An assistant's answer is full of both, and hardly any of
@@ -39,26 +39,32 @@ def extract(turn: Turn, known: Container[str], speakers: frozenset[str], recorde
     """
     first = turn.parts[0]
     occurrences = _occurrences(first)
-    item = Item(
+    # The dates that relative words mean are searched along with the words themselves.
+    searched = [*(part.text for part in turn.parts), *(describe(o.interval) for o in occurrences)]
+    return Extracted(
+        occurrences=occurrences,
+        terms=terms(searched[0]) if len(searched) == 1 else np.concatenate([terms(text) for text in searched]),
+        asks=len(turn.parts) == 1 and _asks(first),
+        names=_names(first, turn.id, known, speakers),
+    )
+
+
+def item_of(turn: Turn, extracted: Extracted) -> Item:
+    """The item that a turn is kept as."""
+    first = turn.parts[0].message
+    return Item(
         id=turn.id,
         kind=ItemKind.TURN,
         text=turn.text,
-        session=first.message.session,
-        speaker=first.message.speaker,
+        session=first.session,
+        speaker=first.speaker,
         sources=tuple(part.message.id for part in turn.parts),
-        mentioned=first.message.at,
-        recorded=recorded,
+        mentioned=first.at,
+        # Not the moment of writing: a turn made anew after forgetting was known as long as its messages.
+        recorded=max(part.message.recorded for part in turn.parts),
         order=turn.order,
-        occurrences=occurrences,
-    )
-    # The dates that relative words mean are searched along with the words themselves.
-    resolved = " ".join(describe(o.interval) for o in occurrences)
-    searched = [part.text for part in turn.parts]
-    return Extracted(
-        item=item,
-        terms=np.concatenate([terms(text) for text in [*searched, resolved]]),
-        asks=len(turn.parts) == 1 and _asks(first),
-        names=_names(first, item, known, speakers),
+        tokens=count_tokens(turn.text),
+        occurrences=extracted.occurrences,
     )
 
 
@@ -72,15 +78,15 @@ def _occurrences(opening: Part) -> tuple[Occurrence, ...]:
     return tuple(Occurrence(words=mention.text, interval=mention.interval) for mention in found[:MOST_TIMES])
 
 
-def _names(opening: Part, item: Item, known: Container[str], speakers: frozenset[str]) -> tuple[Found, ...]:
+def _names(opening: Part, item: str, known: Container[str], speakers: frozenset[str]) -> tuple[Found, ...]:
     names = {name.text: name for name in find_names(opening.text, speakers, known)}
     kept = list(names.values())[:MOST_NAMES]
     return tuple(
         Found(
-            item=item.id,
+            item=item,
             surface=name.text,
             kind=name.kind,
-            at=item.mentioned,
+            at=opening.message.at,
             together=tuple(other.text for other in kept if other is not name),
         )
         for name in kept

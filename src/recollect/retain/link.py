@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.domain.entities import Mention
 from recollect.domain.items import IndexedItem, Item
@@ -42,15 +43,24 @@ def semantic_links(
     """Each item to those most like it, in the bank and before it in the batch (equation 5): weight the cosine."""
     if not items:
         return
-    vectors = np.stack([entry.vector for entry in items])
-    among = np.tril(vectors @ vectors.T, k=-1)
+    among = _alike([entry.vector for entry in items], settings.semantic_threshold)
     for at, entry in enumerate(items):
-        own = {items[other].item.id: float(among[at, other]) for other in _most(among[at, :at], settings.semantic)}
-        alike = {**dict(nearest[at]), **own}
+        alike = {id_: score for id_, score in nearest[at] if score >= settings.semantic_threshold}
+        alike |= {items[other].item.id: score for other, score in among.get(at, ())}
         alike.pop(entry.item.id, None)
         for target in sorted(alike, key=lambda id_: (-alike[id_], id_))[: settings.semantic]:
-            if alike[target] >= settings.semantic_threshold:
-                yield Link(source=entry.item.id, target=target, kind=LinkKind.SEMANTIC, weight=min(alike[target], 1.0))
+            yield Link(source=entry.item.id, target=target, kind=LinkKind.SEMANTIC, weight=min(alike[target], 1.0))
+
+
+def _alike(vectors: Sequence[NDArray[np.float32]], threshold: float) -> dict[int, list[tuple[int, float]]]:
+    """For each vector those before it with a cosine of at least the threshold: their places and cosines."""
+    matrix = np.stack(vectors)
+    cosines = np.tril(matrix @ matrix.T, k=-1)
+    alike: dict[int, list[tuple[int, float]]] = {}
+    rows, columns = np.nonzero(cosines >= threshold)
+    for row, column, cosine in zip(rows.tolist(), columns.tolist(), cosines[rows, columns].tolist(), strict=True):
+        alike.setdefault(row, []).append((column, cosine))
+    return alike
 
 
 def entity_links(
@@ -64,10 +74,3 @@ def entity_links(
         for target in others[: settings.entity]:
             yield Link(source=source, target=target, kind=LinkKind.ENTITY, weight=1.0, label=entity)
         last[entity] = [source, *others][: settings.entity]
-
-
-def _most(scores: np.ndarray[tuple[int], np.dtype[np.float32]], count: int) -> list[int]:
-    if len(scores) <= count:
-        return list(range(len(scores)))
-    best: list[int] = np.argpartition(-scores, count)[:count].tolist()
-    return best

@@ -54,7 +54,6 @@ class SessionEnd:
     """Where a session stands: how many messages it has, and the last turn, while an answer may still join it."""
 
     messages: int = 0
-    turns: int = 0
     last: Item | None = None
 
 
@@ -131,10 +130,11 @@ class StoreReader(Protocol):
 
     async def search(self, probe: Probe, scope: Scope, weights: Weights) -> Search: ...
 
-    async def nearest(self, vectors: NDArray[np.float32], k: int) -> list[list[tuple[str, float]]]:
-        """For each vector of ``(q, dimension)`` the ids and cosines of the ``k`` nearest items, best first.
+    async def nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
+        """For each vector of ``(q, dimension)`` the ids and cosines of the nearest items, best first.
 
-        A store may look among its newest items only, so that what a write costs does not grow with the bank.
+        At most ``k`` each, with cosines of at least the ``floor``. A store may look among its newest items only, so
+        that what a write costs does not grow with the bank.
         """
         ...
 

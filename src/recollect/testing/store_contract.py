@@ -276,8 +276,8 @@ class StoreContract:
     async def test_known_tells_where_sessions_end(self, store: Store) -> None:
         await store.commit(changes_of([message(0), message(1), message(9, session="s2", position=0)]))
         known = await store.known(["s1", "s2", "new"], ["m0", "m8"])
-        ends = {name: (end.messages, end.turns, end.last and end.last.id) for name, end in known.ends.items()}
-        assert ends == {"s1": (2, 2, "turn:m1"), "s2": (1, 1, "turn:m9"), "new": (0, 0, None)}
+        ends = {name: (end.messages, end.last and end.last.id) for name, end in known.ends.items()}
+        assert ends == {"s1": (2, "turn:m1"), "s2": (1, "turn:m9"), "new": (0, None)}
         assert list(known.kept) == ["m0"]
         assert {item.id for item in known.recent} == {"turn:m0", "turn:m1", "turn:m9"}
         assert set(await store.speakers()) == {"Ada"}
@@ -367,7 +367,7 @@ class StoreContract:
         await store.commit(changes)
         wanted = np.stack([unit(3), unit(4)])
         matrix = np.stack([entry.vector for entry in changes.items])
-        for row, got in zip(wanted @ matrix.T, await store.nearest(wanted, 5), strict=True):
+        for row, got in zip(wanted @ matrix.T, await store.nearest(wanted, 5, -1.0), strict=True):
             assert [score for _, score in got] == pytest.approx(sorted(row, reverse=True)[:5], abs=CLOSE)
             by_id = {entry.item.id: score for entry, score in zip(changes.items, row, strict=True)}
             assert all(score == pytest.approx(by_id[id_], abs=CLOSE) for id_, score in got)
@@ -380,7 +380,7 @@ class StoreContract:
         nothing = np.empty(0, dtype=np.int64)
         assert len((await search.edges(nothing, 5)).origins) == 0
         assert len((await search.signals(nothing, NO_GRAPH)).meaning) == 0
-        assert await store.nearest(np.stack([unit(1)]), 3) == [[]]
+        assert await store.nearest(np.stack([unit(1)]), 3, -1.0) == [[]]
 
     async def test_a_search_that_is_open_survives_writes(self, store: Store) -> None:
         await store.commit(changes_of([message(at) for at in range(5)]))
@@ -391,7 +391,7 @@ class StoreContract:
             number = len(await store.messages())
             await store.commit(changes_of([message(number), message(number + 1)]))
             await store.commit(Changeset(items=(indexed(message(0), seed=5),)))
-            await store.nearest(np.stack([unit(1)]), 3)  # brings the index up to date
+            await store.nearest(np.stack([unit(1)]), 3, -1.0)  # brings the index up to date
             for arm in ("semantic", "lexical", "temporal"):
                 assert len((await getattr(search, arm)(500)).refs) >= 5
             await search.edges(first.refs, 5)

@@ -63,9 +63,9 @@ class BankIndex:
         dead = len(self.table) - int(self.table.alive.view.sum())
         return dead > 1000 and dead > len(self.table) // 4
 
-    def near(self, vectors: NDArray[np.float32], k: int) -> list[tuple[Rows, NDArray[np.float32]]]:
-        """For each vector the ``k`` nearest live rows among the newest, best first, and their cosines."""
-        return self.vectors.nearest(vectors, k, self.table.alive.view)
+    def near(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[tuple[Rows, NDArray[np.float32]]]:
+        """See :meth:`VectorTable.nearest`: only live rows are found."""
+        return self.vectors.nearest(vectors, k, floor, self.table.alive.view)
 
     def save_graph(self, path: Path) -> None:
         self.vectors.save(path)

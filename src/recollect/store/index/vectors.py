@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -51,15 +52,24 @@ class VectorTable:
         cosines: Scores = np.einsum("ij,j->i", self.matrix, vector)
         return cosines
 
-    def nearest(self, vectors: NDArray[np.float32], k: int, alive: NDArray[np.bool_]) -> list[tuple[Rows, Scores]]:
-        """For each of ``(q, dimension)`` vectors the ``k`` nearest live rows of the newest, best first, and cosines."""
+    def nearest(
+        self, vectors: NDArray[np.float32], k: int, floor: float, alive: NDArray[np.bool_]
+    ) -> list[tuple[Rows, Scores]]:
+        """The nearest rows of each of ``(q, dimension)`` vectors among the newest live ones, best first, and cosines.
+
+        At most ``k`` each, none below the ``floor``.
+        """
         first = max(0, len(self) - NEWEST)
-        closed = np.flatnonzero(~alive[first:])
+        cosines = vectors @ self.matrix[first:].T
+        cosines[:, ~alive[first:]] = -np.inf
+        # Few reach the floor: looking for those at once is ten times as fast as sorting each query's rows.
+        queries, rows = np.nonzero(cosines >= floor)
+        ends = np.searchsorted(queries, np.arange(len(vectors) + 1))
         found = []
-        for scores in vectors @ self.matrix[first:].T:
-            scores[closed] = -np.inf
-            best = top(scores, min(k, len(scores) - len(closed)))
-            found.append(((best + first).astype(np.int32), scores[best]))
+        for query, (start, end) in enumerate(pairwise(ends.tolist())):
+            near = rows[start:end]
+            best = near[top(cosines[query, near], k)]
+            found.append(((best + first).astype(np.int32), cosines[query, best]))
         return found
 
     def approximate_nearest(self, vector: NDArray[np.float32], k: int) -> Rows:

@@ -127,6 +127,7 @@ def _put_items(connection: sqlite3.Connection, items: Sequence[IndexedItem], ver
     fresh = count(last + 1)
     numbered = [(known[entry.item.id] if entry.item.id in known else next(fresh), entry) for entry in items]
     connection.executemany(query("put_item"), [(seq, *item_row(entry.item, version)) for seq, entry in numbered])
+    connection.execute(query("add_words"), (last,))
     connection.executemany(query("put_indexing"), [_indexing_row(seq, entry) for seq, entry in numbered])
     connection.executemany(
         query("add_occurrence"),

@@ -18,9 +18,8 @@ UPKEEP_BUSY_MS = 2_000
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {BUSY_MS}",
     "PRAGMA foreign_keys = ON",
-    # A commit that was acknowledged survives a power cut, and what is deleted is overwritten.
+    # A commit that was acknowledged survives a power cut.
     "PRAGMA synchronous = FULL",
-    "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -16000",
     # Folding the log into the file after every 4 MB would double what a batch writes.

@@ -36,7 +36,8 @@ class Removed:
 
 
 def remove(connection: sqlite3.Connection, selection: Selection) -> Removed:
-    """Delete messages and everything derived from them, in the caller's transaction."""
+    """Delete messages and everything derived from them, in the caller's transaction; what is deleted is overwritten."""
+    connection.execute("PRAGMA secure_delete = ON")
     _mark(connection, selection)
     doomed = connection.execute(query("doomed_messages")).fetchall()
     if not doomed:
@@ -71,20 +72,20 @@ def remove(connection: sqlite3.Connection, selection: Selection) -> Removed:
 
 
 def scrub(database: Database, texts: Sequence[str], files: Sequence[Path]) -> tuple[str, ...]:
-    """Fold the write-ahead log into the file and look for the texts in every file; names those that hold some.
+    """Write the file anew, empty the write-ahead log, and look for the texts in every file; names those that hold some.
 
-    Pages are overwritten as they are freed; where a trace is found all the same, the file is written anew and looked
-    through again. A log that another process keeps open counts as holding some.
+    Writing it anew leaves behind whatever earlier writes have left in unused parts of pages. A log that another
+    process keeps open counts as holding some.
     """
     pieces = pieces_of(texts)
     with database.alone() as connection:
+        connection.execute("PRAGMA secure_delete = OFF")  # it slows down every other write
         held = _fold_log(connection)
-        found = _files_holding(connection, pieces, files)
-        if found and not held:
+        if not held:
             with suppress(sqlite3.OperationalError):  # no room for a second copy: the receipt tells what is left
                 connection.execute("VACUUM")
             held = _fold_log(connection)
-            found = _files_holding(connection, pieces, files)
+        found = _files_holding(connection, pieces, files)
     logs = {file.name for file in files if held and file.name.endswith("-wal")}
     return tuple(sorted({*found, *logs}))
 

@@ -44,6 +44,9 @@ ON CONFLICT (id) DO UPDATE SET
     network = excluded.network, confidence = excluded.confidence, tokens = excluded.tokens,
     superseded = excluded.superseded;
 
+-- name: add_words
+INSERT INTO item_fts (rowid, text) SELECT seq, text FROM item WHERE seq > ?;
+
 -- name: clear_occurrences
 DELETE FROM occurrence WHERE item = ?;
 
@@ -125,9 +128,6 @@ FROM item i WHERE i.seq IN (SELECT value FROM json_each(?));
 
 -- name: last_turn
 SELECT seq FROM item WHERE session = :session AND kind = 'turn' ORDER BY ord DESC LIMIT 1;
-
--- name: turn_count
-SELECT coalesce(max(ord) + 1, 0) FROM item WHERE session = :session AND kind = 'turn';
 
 -- name: message_count
 SELECT coalesce(max(position) + 1, 0) FROM message WHERE session = :session;

@@ -79,8 +79,8 @@ class SqliteStore:
     async def search(self, probe: Probe, scope: Scope, weights: Weights) -> SqliteSearch:
         return await asyncio.to_thread(SqliteSearch, self._database, self._live, probe, scope, weights)
 
-    async def nearest(self, vectors: NDArray[np.float32], k: int) -> list[list[tuple[str, float]]]:
-        return await asyncio.to_thread(self._nearest, vectors, k)
+    async def nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
+        return await asyncio.to_thread(self._nearest, vectors, k, floor)
 
     async def known(self, sessions: Sequence[str], messages: Sequence[str]) -> Known:
         return await asyncio.to_thread(self._known, sessions, messages)
@@ -220,9 +220,11 @@ class SqliteStore:
                 require_vectors(connection, changes.items, self._embedder, self._dimension)
             write_changes(connection, changes)
 
-    def _nearest(self, vectors: NDArray[np.float32], k: int) -> list[list[tuple[str, float]]]:
+    def _nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
         with self._live.fresh() as index:
-            found = [(index.table.seq.view[rows].tolist(), scores.tolist()) for rows, scores in index.near(vectors, k)]
+            found = [
+                (index.table.seq.view[rows].tolist(), scores.tolist()) for rows, scores in index.near(vectors, k, floor)
+            ]
         wanted = sorted({seq for seqs, _ in found for seq in seqs})
         with self._database.reading() as connection:
             ids = dict(connection.execute(query("item_ids"), (json.dumps(wanted),)).fetchall())
@@ -236,19 +238,16 @@ class SqliteStore:
             for session in sessions:
                 bounds = {"session": session}
                 last = connection.execute(query("last_turn"), bounds).fetchone()
-                counts[session] = (
-                    connection.execute(query("message_count"), bounds).fetchone()[0],
-                    connection.execute(query("turn_count"), bounds).fetchone()[0],
-                    last[0] if last else None,
-                )
+                (count,) = connection.execute(query("message_count"), bounds).fetchone()
+                counts[session] = count, last[0] if last else None
             recent = [seq for (seq,) in connection.execute(query("recent_turns"), {"limit": _RECENT})]
             kept = connection.execute(query("messages_by_id"), (json.dumps(list(messages)),)).fetchall()
-        loaded = load_items(self._database, [last for _, _, last in counts.values() if last is not None])
+        loaded = load_items(self._database, [last for _, last in counts.values() if last is not None])
         last_of = {item.session: item for _, item in loaded}
         return Known(
             version=version,
             author=author,
-            ends={s: SessionEnd(messages=m, turns=t, last=last_of.get(s)) for s, (m, t, _) in counts.items()},
+            ends={s: SessionEnd(messages=count, last=last_of.get(s)) for s, (count, _) in counts.items()},
             kept={message.id: message for message in map(message_from, kept)},
             recent=tuple(item for _, item in load_items(self._database, recent)),
         )
