@@ -8,7 +8,7 @@ import pytest
 from recollect.domain.entities import EntityKind
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.time import Precision
-from recollect.retain.extract import MOST_NAMES, MOST_TIMES, extract
+from recollect.retain.extract import MOST_NAMES, MOST_TIMES, extract, item_of
 from recollect.retain.turns import turns_of
 from recollect.text.terms import terms
 
@@ -30,12 +30,20 @@ def stored(n, text, role=Role.USER, captions=()):
     )
 
 
-def read(text, answer=None, *, captions=(), known=(), speakers=("Ada",)):
+def turn_of(text, answer=None, captions=()):
     said = [stored(0, text, captions=captions)]
     if answer is not None:
         said.append(stored(1, answer, Role.ASSISTANT))
     (turn,) = turns_of(said, last=None)
-    return extract(turn, frozenset(known), frozenset(speakers))
+    return turn
+
+
+def read(text, answer=None, *, captions=(), known=(), speakers=("Ada",)):
+    return extract(turn_of(text, answer, captions), frozenset(known), frozenset(speakers))
+
+
+def item(text, answer=None, captions=()):
+    return item_of(turn_of(text, answer, captions), read(text, answer, captions=captions))
 
 
 def names(extracted):
@@ -43,19 +51,19 @@ def names(extracted):
 
 
 def test_a_turn_as_an_item():
-    item = read("I adopted Toby.", "How nice!").item
-    assert (item.id, item.text) == ("turn:0:m0", "I adopted Toby.\nassistant: How nice!")
-    assert (item.session, item.speaker, item.sources, item.order) == ("s", "Ada", ("m0", "m1"), 0)
-    assert (item.mentioned, item.recorded, item.occurred) == (SAID, RECORDED, None)
+    kept = item("I adopted Toby.", "How nice!")
+    assert (kept.id, kept.text) == ("turn:0:m0", "I adopted Toby.\nassistant: How nice!")
+    assert (kept.session, kept.speaker, kept.sources, kept.order) == ("s", "Ada", ("m0", "m1"), 0)
+    assert (kept.mentioned, kept.recorded, kept.occurred) == (SAID, RECORDED, None)
 
 
 def test_relative_words_mean_dates():
-    item = read("I ran a marathon yesterday, and in 2019 too.").item
-    first, second = item.occurrences
+    kept = item("I ran a marathon yesterday, and in 2019 too.")
+    first, second = kept.occurrences
     assert (first.words, first.interval.precision) == ("yesterday", Precision.DAY)
     assert first.interval.start == datetime(2023, 8, 19, tzinfo=UTC)
     assert (second.interval.start.year, second.interval.precision) == (2019, Precision.YEAR)
-    assert item.occurred == first.interval
+    assert kept.occurred == first.interval
 
 
 def test_the_dates_that_words_mean_are_searched_too():
@@ -75,18 +83,18 @@ def test_terms_are_those_of_all_parts_repeats_kept():
 
 def test_times_and_names_are_read_from_the_opening_words_alone():
     extracted = read("What do you think?", "On 5 May 2020 we saw Elizabeth Warrington in Paris.")
-    assert extracted.item.occurrences == ()
+    assert extracted.occurrences == ()
     assert extracted.names == ()
     assert np.isin(terms("elizabeth paris"), extracted.terms).all()
     other = read("Then we saw Elizabeth Warrington in Paris on 5 May 2020.", "Nice.")
     assert names(other) == {"Elizabeth Warrington", "Paris"}
-    assert other.item.occurred.start == datetime(2020, 5, 5, tzinfo=UTC)
+    assert other.occurrences[0].interval.start == datetime(2020, 5, 5, tzinfo=UTC)
 
 
 def test_captions_belong_to_the_opening_words():
     extracted = read("Look!", captions=("a photo of the Eiffel Tower taken yesterday",))
     assert "Eiffel Tower" in names(extracted)
-    assert extracted.item.occurred.start == datetime(2023, 8, 19, tzinfo=UTC)
+    assert extracted.occurrences[0].interval.start == datetime(2023, 8, 19, tzinfo=UTC)
 
 
 def test_a_found_name_knows_its_company_and_its_moment():
@@ -129,5 +137,5 @@ def test_questions_of_other_scripts_ask(text):
 def test_there_are_bounds_to_what_one_turn_tells():
     many = " ".join(f"We met Bertrand{chr(97 + n)} Smith in {2000 + n}." for n in range(26))
     extracted = read(many)
-    assert len(extracted.item.occurrences) == MOST_TIMES
+    assert len(extracted.occurrences) == MOST_TIMES
     assert 0 < len(extracted.names) <= MOST_NAMES
