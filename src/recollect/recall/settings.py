@@ -41,8 +41,8 @@ class SpreadSettings:
     """Spreading activation (equation 12): the decay and the multiplier of each kind of link."""
 
     decay: float = 0.7
-    fan_out: int = 12
-    frontier: int = 24
+    fan_out: int = 8
+    frontier: int = 16
     floor: float = 0.05
     multipliers: dict[LinkKind, float] = field(
         default_factory=lambda: {

@@ -15,7 +15,7 @@ Rows = NDArray[np.int32]
 Scores = NDArray[np.float32]
 
 # A new item is compared with so many of the newest: what a write costs must not grow with the bank.
-NEWEST = 20_000
+NEWEST = 10_000
 
 
 class VectorTable:

@@ -83,7 +83,7 @@ def message_row(message: StoredMessage) -> Row:
         message.speaker,
         message.role.value,
         message.text,
-        json.dumps(message.captions, ensure_ascii=False),
+        json.dumps(message.captions, ensure_ascii=False) if message.captions else "[]",
         to_micros(message.at),
         offset_of(message.at),
         to_micros(message.recorded),
@@ -100,7 +100,7 @@ def session_from(row: Row) -> Session:
 def item_from(row: Row) -> Item:
     _, id_, kind, text, session, speaker, order, mentioned, offset, recorded, network, *rest = row[:14]
     confidence, tokens, superseded = rest
-    sources, derived, occurrences = (json.loads(cell) for cell in row[14:])
+    sources, derived, occurrences = ([] if cell == "[]" else json.loads(cell) for cell in row[14:])
     return Item(
         id=id_,
         kind=ItemKind(kind),
