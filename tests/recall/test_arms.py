@@ -224,7 +224,7 @@ async def test_the_graph_arm_walks_from_the_nearest_in_meaning():
     )
     hits = await graph(field(search))
     assert pairs(hits) == [(1, 0.8), (2, 0.6), (10, 0.4), (12, 0.2), (11, 0.15)]
-    assert ("edges", [1, 2], 12) in search.calls
+    assert ("edges", [1, 2], 8) in search.calls
 
 
 async def test_a_negative_cosine_activates_nothing():

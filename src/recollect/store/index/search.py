@@ -13,7 +13,7 @@ from recollect.domain.time import Interval, to_micros
 from recollect.store.index.index import BankIndex
 from recollect.store.index.lexical import LexicalScan
 from recollect.store.index.rows import Rows
-from recollect.store.index.vectors import top
+from recollect.store.index.vectors import cosines_with, top
 
 Floats = NDArray[np.float32]
 
@@ -59,9 +59,24 @@ class IndexSearch:
             best = top(scores, k)
             return rows[best], scores[best]
         if self._cosines_of_all is None:
-            own = self._index.vectors.cosines(self._probe.vector)
-            self._cosines_of_all = own, self._index.surroundings.all_cosines(self._index.table, own)
+            self.compared(cosines_with(self._index.vectors.matrix, self._probe.vector))
+        assert self._cosines_of_all is not None
         return self._best(self._meant(*self._cosines_of_all), k)
+
+    def to_compare(self) -> Floats | None:
+        """What :meth:`semantic` would compare with the question: a view, or ``None`` where nothing is left to do.
+
+        The comparing takes longest and changes nothing; whoever owns the lock can do it without holding it, and give
+        the cosines to :meth:`compared`.
+        """
+        self._keep_up()
+        through_graph = self._index.vectors.approximate and self._open is None
+        return None if through_graph or self._cosines_of_all is not None else self._index.vectors.matrix
+
+    def compared(self, own: Floats) -> None:
+        """Take every row's cosine; those of fewer rows than there are by now are of no use."""
+        if len(own) == len(self._index):
+            self._cosines_of_all = own, self._index.surroundings.all_cosines(self._index.table, own)
 
     def lexical(self, k: int) -> tuple[Rows, Floats]:
         """The ``k`` rows that share most words with the question, by exchange, passage and session."""

@@ -43,15 +43,6 @@ class VectorTable:
         if self.approximate:
             self._graph_filled()
 
-    def cosines(self, vector: NDArray[np.float32]) -> Scores:
-        """The cosine of every row with a query vector: float32 of shape ``(rows,)``.
-
-        Not ``matrix @ vector``: a product with one vector is bound by memory, and BLAS wakes a thread for each core
-        and waits for them, which costs a busy machine many times what it saves.
-        """
-        cosines: Scores = np.einsum("ij,j->i", self.matrix, vector)
-        return cosines
-
     def nearest(
         self, vectors: NDArray[np.float32], k: int, floor: float, alive: NDArray[np.bool_]
     ) -> list[tuple[Rows, Scores]]:
@@ -127,6 +118,16 @@ class _Graph:
             return False
         self._filled = rows
         return True
+
+
+def cosines_with(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> Scores:
+    """The cosine of every row of a matrix with a vector: float32 of shape ``(rows,)``.
+
+    Not ``matrix @ vector``: a product with one vector is bound by memory, and BLAS wakes a thread for each core and
+    waits for them, which costs a busy machine many times what it saves.
+    """
+    cosines: Scores = np.einsum("ij,j->i", matrix, vector)
+    return cosines
 
 
 def top(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:

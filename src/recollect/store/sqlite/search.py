@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
@@ -16,6 +17,7 @@ from recollect.domain.signals import Signals, Weights
 from recollect.domain.time import to_micros
 from recollect.store.index.rows import Rows
 from recollect.store.index.search import IndexSearch, RowScope
+from recollect.store.index.vectors import cosines_with
 from recollect.store.protocol import LINK_KINDS, Edges, Hits, Refs
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.live import LiveIndex
@@ -39,12 +41,13 @@ class SqliteSearch:
 
     def __init__(self, database: Database, live: LiveIndex, probe: Probe, scope: Scope, weights: Weights) -> None:
         self._database, self._live, self._probe = database, live, probe
+        self._comparing = threading.Lock()
         with live.fresh() as index:
             self._index = index
             self._search = IndexSearch(index, probe, _row_scope(database, scope), weights)
 
     async def semantic(self, k: int) -> Hits:
-        return await self._done(self._ranked, "semantic", k)
+        return await self._done(self._semantic, k)
 
     async def lexical(self, k: int) -> Hits:
         return await self._done(self._ranked, "lexical", k)
@@ -69,6 +72,20 @@ class SqliteSearch:
         if len(self._index) <= INLINE_ROWS:
             return work(*args, **kwargs)
         return await asyncio.to_thread(work, *args, **kwargs)
+
+    def _semantic(self, k: int) -> Hits:
+        with self._comparing:
+            self._compare()
+        return self._ranked("semantic", k)
+
+    def _compare(self) -> None:
+        """Compare the question with every vector while other arms use the index."""
+        with self._live.held(self._index):
+            matrix = self._search.to_compare()
+        if matrix is not None:
+            own = cosines_with(matrix, self._probe.vector)
+            with self._live.held(self._index):
+                self._search.compared(own)
 
     def _ranked(self, arm: str, k: int) -> Hits:
         with self._live.held(self._index):
