@@ -12,176 +12,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import timedelta, timezone
 
 import numpy as np
 import pytest
 
-from recollect.domain.changes import Changeset, Session
-from recollect.domain.entities import Entity, EntityKind, Mention, Merge
-from recollect.domain.items import IndexedItem, Item, ItemKind, Network, Occurrence
+from recollect.domain.changes import Changeset
+from recollect.domain.entities import Entity, EntityKind, Mention
+from recollect.domain.items import IndexedItem, ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.links import Link, LinkKind
-from recollect.domain.messages import Role, StoredMessage
-from recollect.domain.queries import Probe, Scope
+from recollect.domain.messages import Role
+from recollect.domain.queries import Scope
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval, Precision
 from recollect.errors import InvalidInput, MessageConflict, StaleWrite
 from recollect.memory.memory import Stores
-from recollect.store.protocol import Search, Selection, Store
+from recollect.store.protocol import Selection, Store
 from recollect.testing.brute_force import BruteForce
-
-DIMENSION = 16
-EMBEDDER = "contract-16"
-T0 = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
-NOW = datetime(2024, 6, 1, tzinfo=UTC)
-CLOSE = 4e-3  # vectors are kept in half precision
-WORDS = "dog shelter march hiking paris guitar novel sister garden coffee river clock".split()
-NO_GRAPH = np.empty(0, dtype=np.float32)
-
-
-def message(
-    at: int, *, session: str = "s1", speaker: str = "Ada", text: str = "", position: int | None = None
-) -> StoredMessage:
-    """A message of a session; number ``at`` gives its id, time and words where those are left out."""
-    return StoredMessage(
-        id=f"m{at}",
-        session=session,
-        position=at if position is None else position,
-        speaker=speaker,
-        role=Role.USER,
-        text=text or f"message {at}",
-        captions=(),
-        at=T0 + timedelta(minutes=at),
-        recorded=T0 + timedelta(minutes=at, seconds=1),
-    )
-
-
-def indexed(
-    said: StoredMessage, *, seed: int | None = None, terms: Sequence[int] = (1, 2, 3), others: Sequence[str] = ()
-) -> IndexedItem:
-    """A turn made of one message, with a random unit vector."""
-    item = Item(
-        id=f"turn:{said.id}",
-        kind=ItemKind.TURN,
-        text=said.text,
-        session=said.session,
-        speaker=said.speaker,
-        sources=(said.id, *others),
-        mentioned=said.at,
-        recorded=said.recorded,
-        order=said.position,
-    )
-    vector = unit(int(said.id[1:]) if seed is None else seed)
-    return IndexedItem(item=item, vector=vector, terms=np.array(terms, dtype=np.uint32))
-
-
-def unit(seed: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    """A random vector of length 1."""
-    vector = np.random.default_rng(seed).normal(size=DIMENSION).astype(np.float32)
-    unit_vector: np.ndarray[tuple[int], np.dtype[np.float32]] = vector / np.float32(np.linalg.norm(vector))
-    return unit_vector
-
-
-def changes_of(said: Sequence[StoredMessage], **more: object) -> Changeset:
-    """A changeset that keeps messages, a turn each, and their sessions."""
-    sessions = {m.session: Session(id=m.session, started=m.at) for m in reversed(said)}
-    base = Changeset(sessions=tuple(sessions.values()), messages=tuple(said), items=tuple(indexed(m) for m in said))
-    return replace(base, **more)  # type: ignore[arg-type]
-
-
-def probe(seed: int = 0, **more: object) -> Probe:
-    base = Probe(topic="dog", vector=unit(seed), terms=np.array([1, 2], dtype=np.uint32))
-    return replace(base, **more)  # type: ignore[arg-type]
-
-
-def corpus(count: int = 90) -> Changeset:
-    """A bank with everything in it: three sessions, two kinds, three speakers, times, answers, links, entities."""
-    rng = np.random.default_rng(7)
-    said = [
-        message(
-            at,
-            session=f"s{at % 3}",
-            speaker=("Ada", "Ben", "Cleo")[int(rng.integers(3))],
-            position=at // 3,
-            text=" ".join(rng.choice(WORDS, size=6)),
-        )
-        for at in range(count)
-    ]
-    items = [_varied(indexed(m, terms=rng.integers(0, 25, size=int(rng.integers(1, 12))).tolist()), rng) for m in said]
-    ids = [entry.item.id for entry in items]
-    pairs = {tuple(sorted(rng.choice(count, size=2, replace=False).tolist())) for _ in range(3 * count)}
-    kinds = list(LinkKind)
-    links = [
-        Link(source=ids[a], target=ids[b], kind=kinds[(a + b) % len(kinds)], weight=round(float(rng.uniform()), 3))
-        for a, b in sorted(pairs)
-    ]
-    return changes_of(said, items=tuple(items), links=tuple(links), **_entities(ids))
-
-
-def _varied(entry: IndexedItem, rng: np.random.Generator) -> IndexedItem:
-    item = entry.item
-    start = T0 + timedelta(hours=float(rng.uniform(-48, 48)))
-    span = Interval(start=start, end=start + timedelta(hours=float(rng.uniform(1, 30))), precision=Precision.DAY)
-    ends = ((span,), (), (replace(span, end=None), span), ())[int(rng.integers(4))]
-    fact = bool(rng.integers(4) == 0)
-    return replace(
-        entry,
-        asks=bool(rng.integers(4) == 0),
-        item=replace(
-            item,
-            kind=ItemKind.FACT if fact else ItemKind.TURN,
-            network=Network.WORLD if fact else None,
-            confidence=0.5 if fact else None,
-            occurrences=tuple(Occurrence(words="then", interval=end) for end in ends),
-        ),
-    )
-
-
-def _entities(ids: Sequence[str]) -> dict[str, object]:
-    ada = Entity(id="e1", name="Ada", kind=EntityKind.PERSON, first_seen=T0, last_seen=NOW)
-    paris = Entity(id="e2", name="Paris", kind=EntityKind.LOCATION, first_seen=T0, last_seen=T0)
-    merge = Merge(id="g1", entity="e1", surface="A.", score=0.9, string=1.0, cooccurrence=0.5, temporal=0.5, at=NOW)
-    return {
-        "entities": (ada, paris),
-        "mentions": (
-            Mention(entity="e1", item=ids[0], surface="Ada"),
-            Mention(entity="e1", item=ids[1], surface="A."),
-            Mention(entity="e2", item=ids[0], surface="Paris"),
-        ),
-        "merges": (merge,),
-    }
-
-
-async def dumped(store: Store) -> list[object]:
-    """Everything a bank dumps, as comparable values in order."""
-    return [_plain(value) async for part in store.dump() for value in _values(part)]
-
-
-def _values(part: Changeset) -> list[object]:
-    return [
-        *part.sessions,
-        *part.entities,
-        *part.messages,
-        *part.items,
-        *part.mentions,
-        *part.links,
-        *part.merges,
-    ]
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, IndexedItem):
-        return value.item, value.vector.tobytes(), value.terms.tobytes(), value.asks
-    return value
-
-
-async def found(search: Search, arm: str, k: int) -> list[str]:
-    """Ids of what an arm finds, best first."""
-    hits = await getattr(search, arm)(k)
-    return [item.id for _, item in await search.load(hits.refs)]
+from recollect.testing.store_material import (
+    CLOSE,
+    DIMENSION,
+    EMBEDDER,
+    NO_GRAPH,
+    NOW,
+    T0,
+    broken,
+    changes_of,
+    corpus,
+    day,
+    dumped,
+    entities_of,
+    found,
+    indexed,
+    message,
+    probe,
+    scopes,
+    unit,
+)
 
 
 class StoreContract:
@@ -218,12 +87,12 @@ class StoreContract:
         items = [entry.item for entry in changes.items]
         assert await store.items([item.id for item in reversed(items)]) == items[::-1]
 
-    @pytest.mark.parametrize("broken", ["link", "mention", "source", "origin", "vector"])
-    async def test_a_commit_is_all_or_nothing(self, store: Store, broken: str) -> None:
+    @pytest.mark.parametrize("part", ["link", "mention", "source", "origin", "vector"])
+    async def test_a_commit_is_all_or_nothing(self, store: Store, part: str) -> None:
         await store.commit(changes_of([message(0)]))
         before = await dumped(store), (await store.known(["s1"], [])).version
         with pytest.raises(InvalidInput):
-            await store.commit(_broken(broken))
+            await store.commit(broken(part))
         assert (await dumped(store), (await store.known(["s1"], [])).version) == before
         assert await found(await store.search(probe(), Scope(), Weights()), "semantic", 9) == ["turn:m0"]
 
@@ -291,7 +160,7 @@ class StoreContract:
     async def test_arms_agree_with_brute_force_inside_every_scope(self, store: Store, name: str, k: int) -> None:
         changes = corpus()
         await store.commit(changes)
-        scope, asked = _scopes()[name], probe(3, during=_day(), terms=np.array([3, 4, 99], dtype=np.uint32))
+        scope, asked = scopes()[name], probe(3, during=day(), terms=np.array([3, 4, 99], dtype=np.uint32))
         brute = BruteForce(changes.items, asked)
         search = await store.search(asked, scope, Weights())
         for arm, scores in brute.arms(Weights()).items():
@@ -311,7 +180,7 @@ class StoreContract:
         phrase = " ".join(changes.items[5].item.text.split()[1:3]).upper()
         asked = probe(
             3,
-            during=_day(),
+            during=day(),
             terms=np.array([3, 4, 99], dtype=np.uint32),
             speakers=("Ben",),
             phrases=(phrase,),
@@ -353,7 +222,7 @@ class StoreContract:
     async def test_within_time_and_load_keep_their_order(self, store: Store) -> None:
         changes = corpus(30)
         await store.commit(changes)
-        asked = probe(during=_day())
+        asked = probe(during=day())
         search = await store.search(asked, Scope(), Weights())
         refs = (await search.semantic(30)).refs[::-1]
         loaded = await search.load(refs)
@@ -373,7 +242,7 @@ class StoreContract:
             assert all(score == pytest.approx(by_id[id_], abs=CLOSE) for id_, score in got)
 
     async def test_an_empty_bank_finds_nothing(self, store: Store) -> None:
-        search = await store.search(probe(during=_day(), phrases=("dog",)), Scope(), Weights())
+        search = await store.search(probe(during=day(), phrases=("dog",)), Scope(), Weights())
         for arm in ("semantic", "lexical", "temporal"):
             hits = await getattr(search, arm)(5)
             assert len(hits.refs) == len(hits.scores) == 0
@@ -385,7 +254,7 @@ class StoreContract:
     async def test_a_search_that_is_open_survives_writes(self, store: Store) -> None:
         await store.commit(changes_of([message(at) for at in range(5)]))
         for scope in (Scope(), Scope(speakers=("Ada",))):
-            search = await store.search(probe(during=_day()), scope, Weights())
+            search = await store.search(probe(during=day()), scope, Weights())
             first = await search.semantic(500)
             await search.lexical(500)
             number = len(await store.messages())
@@ -408,7 +277,7 @@ class StoreContract:
         links = (Link(source="turn:m0", target="turn:m1", kind=LinkKind.CAUSAL, weight=1.0, label="causes"),)
         entry = IndexedItem(item=fact, vector=unit(50), terms=np.array([5], dtype=np.uint32))
         base = changes_of(said, links=links)
-        entities = _entities(["turn:m0", "turn:m0"])
+        entities = entities_of(["turn:m0", "turn:m0"])
         await store.commit(replace(base, items=(*base.items, entry), **entities))  # type: ignore[arg-type]
         receipt, orphans = await store.forget(Selection(messages=("m0",)))
         assert receipt.messages == ("m0",)
@@ -446,7 +315,7 @@ class StoreContract:
     )
     async def test_what_a_selection_means(self, store: Store, selection: Selection, left: set[str]) -> None:
         said = [message(0), message(1, speaker="Ben"), message(2, session="s2", position=0)]
-        await store.commit(changes_of(said, **_entities(["turn:m0", "turn:m0"])))
+        await store.commit(changes_of(said, **entities_of(["turn:m0", "turn:m0"])))
         receipt, _ = await store.forget(selection)
         assert {m.id for m in await store.messages()} == left
         assert set(receipt.messages) == {"m0", "m1", "m2"} - left
@@ -579,32 +448,3 @@ class StoreContract:
         assert (info.messages, info.sessions, info.items, info.entities) == (30, 3, 30, 2)
         assert info.links == len(changes.links)
         assert (info.first, info.last) == (T0, T0 + timedelta(minutes=29))
-
-
-def _day() -> Interval:
-    return Interval(start=T0 - timedelta(hours=5), end=T0 + timedelta(minutes=40), precision=Precision.DAY)
-
-
-def _scopes() -> dict[str, Scope]:
-    return {
-        "everything": Scope(),
-        "kinds": Scope(kinds=(ItemKind.FACT, ItemKind.OPINION)),
-        "sessions": Scope(sessions=("s0", "s2", "unknown")),
-        "speakers": Scope(speakers=("Ben",)),
-        "during": Scope(during=_day()),
-        "as_of": Scope(as_of=T0 + timedelta(minutes=44, seconds=1)),
-        "exclude": Scope(exclude=frozenset({f"m{at}" for at in range(20)} | {f"turn:m{at}" for at in range(40, 60)})),
-        "nobody": Scope(speakers=("unknown",)),
-    }
-
-
-def _broken(what: str) -> Changeset:
-    good = changes_of([message(1)])
-    (entry,) = good.items
-    return {
-        "link": replace(good, links=(Link(source="turn:m1", target="nowhere", kind=LinkKind.CAUSAL, weight=1.0),)),
-        "mention": replace(good, **_entities(["turn:m1", "nowhere"])),  # type: ignore[arg-type]
-        "source": replace(good, items=(replace(entry, item=replace(entry.item, sources=("m1", "m99"))),)),
-        "origin": replace(good, items=(replace(entry, item=replace(entry.item, derived_from=("nowhere",))),)),
-        "vector": replace(good, items=(replace(entry, vector=np.ones(DIMENSION + 1, dtype=np.float32)),)),
-    }[what]
