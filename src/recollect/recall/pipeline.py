@@ -69,7 +69,7 @@ class TemprRetriever:
         kept = ordered[: query.limit]
         tokens = [candidate.item.tokens for candidate in kept]
         room = fitting(tokens, query.max_tokens)
-        reasons = _reasons(found, {candidate.ref for candidate in kept[:room]})
+        reasons = _reasons(found, [candidate.ref for candidate in kept[:room]])
         return Recall(
             evidence=tuple(_evidence(candidate, reasons.get(candidate.ref, ())) for candidate in kept[:room]),
             receipt=RecallReceipt(
@@ -135,19 +135,24 @@ def _working(found: Mapping[Arm, Found]) -> tuple[Arm, ...]:
 
 def _activations(found: Mapping[Arm, Found], refs: Refs) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     """What the graph arm brought each candidate: float32 of shape ``(len(refs),)``."""
-    arm = found.get(Arm.GRAPH)
-    activation = dict(zip(arm.hits.refs.tolist(), arm.hits.scores.tolist(), strict=True)) if arm else {}
-    return np.array([activation.get(ref, 0.0) for ref in refs.tolist()], dtype=np.float32)
+    brought = np.zeros(len(refs), dtype=np.float32)
+    if arm := found.get(Arm.GRAPH):
+        order = np.argsort(refs)
+        at = order[np.searchsorted(refs, arm.hits.refs, sorter=order)]
+        brought[at] = arm.hits.scores
+    return brought
 
 
-def _reasons(found: Mapping[Arm, Found], refs: set[int]) -> dict[int, tuple[Why, ...]]:
+def _reasons(found: Mapping[Arm, Found], refs: Sequence[int]) -> dict[int, tuple[Why, ...]]:
     """For each of these candidates the arms that brought it."""
+    wanted = np.array(refs, dtype=np.int64)
     reasons: dict[int, tuple[Why, ...]] = {}
     for arm, result in found.items():
-        hits = zip(result.hits.refs.tolist(), result.hits.scores.tolist(), strict=True)
-        for rank, (ref, score) in enumerate(hits, start=1):
-            if ref in refs:
-                reasons[ref] = (*reasons.get(ref, ()), Why(arm=arm.value, rank=rank, score=score))
+        hits = result.hits
+        for at in np.flatnonzero(np.isin(hits.refs, wanted)).tolist():
+            ref = int(hits.refs[at])
+            why = Why(arm=arm.value, rank=at + 1, score=float(hits.scores[at]))
+            reasons[ref] = (*reasons.get(ref, ()), why)
     return reasons
 
 

@@ -72,7 +72,7 @@ class RecallSettings:
     reaches: dict[Effort, Reach] = field(
         default_factory=lambda: {
             Effort.LOW: Reach(candidates=64, entries=4, steps=1),
-            Effort.MID: Reach(candidates=200, entries=10, steps=2),
+            Effort.MID: Reach(candidates=200, entries=10, steps=1),
             Effort.HIGH: Reach(candidates=600, entries=25, steps=3),
         }
     )
