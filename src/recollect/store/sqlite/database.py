@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -140,7 +141,7 @@ class Database:
         if mine != APPLICATION_ID and (mine or tables):
             raise NotABank(f"{self.path} is an SQLite database, but no bank of recollect's")
         if mine != APPLICATION_ID:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _use_log(connection)
         done = self._migrations_done() if tables else set()
         known = [name for name, _ in migrations()]
         if later := done.difference(known):
@@ -192,6 +193,20 @@ class Database:
         if hint:
             return StoreUnavailable(f"{where}: {hint} ({exc})")
         return StoreError(f"{where}: {exc}")
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Switch to a write-ahead log. SQLite does not wait for others who are doing the same, so we do."""
+    until = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as exc:
+            if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 _HINTS = {
