@@ -95,3 +95,9 @@ def test_the_reference_tells_of_nothing_else():
     assert told == set(COMMANDS)
     options = {option for command in COMMANDS.values() for param in command.params for option in param.opts}
     assert set(re.findall(r"`(--[a-z-]+)", REFERENCE.read_text("utf-8"))) <= options | {"--version", "--help"}
+
+
+def test_the_api_page_is_what_the_docstrings_say():
+    root = Path(__file__).parents[1]
+    done = subprocess.run([sys.executable, root / "docs" / "generate.py", "--check"], cwd=root, check=False)
+    assert done.returncode == 0, "run `make docs`"
