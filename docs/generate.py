@@ -59,6 +59,7 @@ def described(kind: type) -> list[str]:
 def _signature(name: str, method: Callable[..., object]) -> list[str]:
     """A method's signature as a block of code, types as they are written."""
     text = str(inspect.signature(method)).replace("'", "").replace("(self, ", "(").replace("(self)", "()")
+    text = re.sub(r"<function (\w+) at 0x\w+>", r"\1", text)
     lead = "async def" if inspect.iscoroutinefunction(method) else "def"
     return ["```text", f"{lead} {name}{text}", "```", ""]
 
