@@ -43,7 +43,7 @@ def read(text, answer=None, *, captions=(), known=(), speakers=("Ada",)):
 
 
 def item(text, answer=None, captions=()):
-    return item_of(turn_of(text, answer, captions), read(text, answer, captions=captions))
+    return item_of(turn_of(text, answer, captions), read(text, answer, captions=captions), 7)
 
 
 def names(extracted):

@@ -3,16 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
-
-
-class JobState(StrEnum):
-    """Where a job stands; a job that failed never reads as done."""
-
-    WAITING = "waiting"
-    CLAIMED = "claimed"
-    DONE = "done"
-    DEAD = "dead"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

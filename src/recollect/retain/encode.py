@@ -25,6 +25,7 @@ from recollect.retain.link import LinkSettings, entity_links, semantic_links, te
 from recollect.retain.resolve import Found, resolve
 from recollect.retain.turns import Turn, surviving_turns, turn_from, turns_of
 from recollect.store.protocol import Known, StoreReader
+from recollect.text.tokens import count_all
 
 Floats = NDArray[np.float32]
 Nearest = list[list[tuple[str, float]]]
@@ -101,9 +102,10 @@ class TurnEncoder:
         )
         links = self._settings.links
         nearest = await reader.nearest(vectors, links.semantic + 1, links.semantic_threshold)
+        tokens = await asyncio.to_thread(count_all, [turn.text for turn in turns])
         indexed = [
-            IndexedItem(item=item_of(turn, entry), vector=vector, terms=entry.terms, asks=entry.asks)
-            for turn, entry, vector in zip(turns, extracted, vectors, strict=True)
+            IndexedItem(item=item_of(turn, entry, cost), vector=vector, terms=entry.terms, asks=entry.asks)
+            for turn, entry, cost, vector in zip(turns, extracted, tokens, vectors, strict=True)
         ]
         resolution = resolve(_found(extracted), directory, self._settings.resolve)
         author = secrets.token_hex(8)

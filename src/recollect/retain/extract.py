@@ -13,7 +13,6 @@ from recollect.retain.resolve import Found
 from recollect.retain.turns import Part, Turn, shown
 from recollect.text.names import find_names
 from recollect.text.terms import terms
-from recollect.text.tokens import count_tokens
 from recollect.text.when import describe, find_times
 
 MOST_TIMES = 8
@@ -49,8 +48,8 @@ def extract(turn: Turn, known: Container[str], speakers: frozenset[str]) -> Extr
     )
 
 
-def item_of(turn: Turn, extracted: Extracted) -> Item:
-    """The item that a turn is kept as."""
+def item_of(turn: Turn, extracted: Extracted, tokens: int) -> Item:
+    """The item that a turn is kept as; ``tokens`` is what its text costs."""
     first = turn.parts[0].message
     return Item(
         id=turn.id,
@@ -63,7 +62,7 @@ def item_of(turn: Turn, extracted: Extracted) -> Item:
         # Not the moment of writing: a turn made anew after forgetting was known as long as its messages.
         recorded=max(part.message.recorded for part in turn.parts),
         order=turn.order,
-        tokens=count_tokens(turn.text),
+        tokens=tokens,
         occurrences=extracted.occurrences,
     )
 

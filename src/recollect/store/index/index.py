@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -66,6 +64,3 @@ class BankIndex:
     def near(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[tuple[Rows, NDArray[np.float32]]]:
         """See :meth:`VectorTable.nearest`: only live rows are found."""
         return self.vectors.nearest(vectors, k, floor, self.table.alive.view)
-
-    def save_graph(self, path: Path) -> None:
-        self.vectors.save(path)

@@ -43,8 +43,8 @@ class LiveIndex:
             yield self._index
 
     @contextmanager
-    def held(self, index: BankIndex) -> Iterator[None]:
-        """Hold the lock over an index got from :meth:`fresh` before."""
+    def held(self) -> Iterator[None]:
+        """Hold the lock, for one who got the index from :meth:`fresh` before."""
         with self._lock:
             yield
 
@@ -60,7 +60,7 @@ class LiveIndex:
             self._note_path.unlink(missing_ok=True)
             fresh = self._graph_path.with_name(f"{self._graph_path.name}.{os.getpid()}")
             try:
-                self._index.save_graph(fresh)
+                self._index.vectors.save(fresh)
                 fresh.replace(self._graph_path)
             finally:
                 fresh.unlink(missing_ok=True)

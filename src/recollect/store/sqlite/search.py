@@ -56,7 +56,7 @@ class SqliteSearch:
         return await self._done(self._ranked, "temporal", k)
 
     async def within_time(self, refs: Refs) -> NDArray[np.bool_]:
-        with self._live.held(self._index):
+        with self._live.held():
             return self._search.within_time(self._rows(refs))
 
     async def signals(self, refs: Refs, graph: Floats) -> Signals:
@@ -80,21 +80,21 @@ class SqliteSearch:
 
     def _compare(self) -> None:
         """Compare the question with every vector while other arms use the index."""
-        with self._live.held(self._index):
+        with self._live.held():
             matrix = self._search.to_compare()
         if matrix is not None:
             own = cosines_with(matrix, self._probe.vector)
-            with self._live.held(self._index):
+            with self._live.held():
                 self._search.compared(own)
 
     def _ranked(self, arm: str, k: int) -> Hits:
-        with self._live.held(self._index):
+        with self._live.held():
             rows, scores = getattr(self._search, arm)(k)
             return Hits(refs=self._index.table.seq.view[rows], scores=scores)
 
     def _signals(self, refs: Refs, graph: Floats) -> Signals:
         phrases = self._phrase_hits()
-        with self._live.held(self._index):
+        with self._live.held():
             return self._search.signals(self._rows(refs), phrases=self._rows(phrases), graph=graph)
 
     def _phrase_hits(self) -> Refs:
@@ -116,7 +116,7 @@ class SqliteSearch:
         return _picked(edges, np.flatnonzero(_heaviest(edges, limit)))
 
     def _in_scope(self, refs: Refs) -> NDArray[np.bool_]:
-        with self._live.held(self._index):
+        with self._live.held():
             rows = self._rows(refs)
             return (rows >= 0) & self._search.allowed(np.maximum(rows, 0))
 
