@@ -13,15 +13,21 @@
     │   ├── StoreUnavailable     read-only, full, locked, or not reachable
     │   ├── NotABank             the file is no bank, or is damaged
     │   ├── StaleWrite           the bank has changed since it was read; the write is tried again
+    │   ├── LostLease            a job is somebody else's now, or was dropped or forgotten while it was worked on
     │   ├── NewerSchema          the bank was written by a later recollect
     │   └── EmbedderMismatch     the bank's vectors come from another embedder: `recollect rebuild`
     ├── ModelError               an embedder, reranker or language model failed
     │   ├── MissingExtra         an optional package is not installed; names the pip command
-    │   └── ModelUnavailable     it could not be loaded or reached
+    │   ├── ModelUnavailable     it could not be loaded or reached
+    │   ├── InvalidReply         a language model's answer breaks its schema or an invariant; carries the answer
+    │   ├── LimitReached         a limit on tokens is used up; carries when to try again
+    │   └── NoModel              something was asked that only a language model can do, and none is configured
     └── RecallFailed             every arm of a recall failed; carries the arms' errors
 """
 
 from __future__ import annotations
+
+from datetime import datetime
 
 
 class RecollectError(Exception):
@@ -77,6 +83,10 @@ class StaleWrite(StoreError):
     """The bank has changed since it was read; what was derived from that reading must be derived again."""
 
 
+class LostLease(StoreError):
+    """A job is no longer this worker's: it took longer than its lease, or was dropped or forgotten. Nothing is kept."""
+
+
 class NewerSchema(StoreError):
     """The bank was written by a later recollect than this one."""
 
@@ -86,7 +96,12 @@ class EmbedderMismatch(StoreError):
 
 
 class ModelError(RecollectError):
-    """An embedder, a reranker or a language model failed."""
+    """An embedder, a reranker or a language model failed.
+
+    ``usage`` is what the failed call cost all the same, a :class:`~recollect.domain.usage.Usage`, where it is known.
+    """
+
+    usage: object | None = None
 
 
 class MissingExtra(ModelError, ImportError):
@@ -98,6 +113,26 @@ class MissingExtra(ModelError, ImportError):
 
 class ModelUnavailable(ModelError):
     """A model could not be loaded or reached."""
+
+
+class InvalidReply(ModelError):
+    """A language model's answer breaks its schema or an invariant; ``reply`` is the last one, for inspection."""
+
+    def __init__(self, problem: str, reply: str) -> None:
+        super().__init__(problem)
+        self.reply = reply
+
+
+class LimitReached(ModelError):
+    """A limit on tokens is used up; ``until`` is when it opens again, ``None`` for a limit in all."""
+
+    def __init__(self, problem: str, until: datetime | None) -> None:
+        super().__init__(problem)
+        self.until = until
+
+
+class NoModel(ModelError):
+    """Something was asked that only a language model can do, and none is configured."""
 
 
 class RecallFailed(RecollectError):

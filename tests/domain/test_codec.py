@@ -45,6 +45,9 @@ def sample(kind, *, bare=False):
         return None if bare else sample(inner)
     if origin in (tuple, frozenset):
         return origin(() if bare else (sample(get_args(kind)[0]),))
+    if origin is dict:
+        key, inner = get_args(kind)
+        return {} if bare else {sample(key): sample(inner)}
     if origin is np.ndarray:
         (dtype,) = get_args(get_args(kind)[1])
         return np.array([0, 1, 3], dtype=dtype)

@@ -34,6 +34,34 @@ def test_counts_are_the_tokenizers_own() -> None:
     assert count_tokens("") == 0
 
 
+def whole(text: str) -> list[int]:
+    """The tokens of a text that is encoded at once."""
+    return _tokenizer.load_tokenizer().encode(text, add_special_tokens=False).ids
+
+
+def test_no_token_goes_on_behind_a_blank() -> None:
+    """Which is why the words of a text can be encoded apart."""
+    vocabulary = _tokenizer.load_tokenizer().get_vocab()
+    assert [token for token in vocabulary if "▁" in token.lstrip("▁")] == []
+
+
+@given(st.text(alphabet="ab \n<s>/▁é東\u0301", max_size=30), st.text(max_size=20))
+def test_words_encoded_apart_are_the_text(near: str, far: str) -> None:
+    texts = [text.encode("utf-8", "replace").decode() for text in (near, far, f"{near} {far}")]
+    assert _tokenizer.encode(texts) == list(map(whole, texts))
+    assert _tokenizer.encode(texts) == list(map(whole, texts))  # now that they are known
+
+
+def test_words_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_tokenizer, "MOST_WORDS", 10)
+    monkeypatch.setattr(_tokenizer, "_words", {})
+    long = "x" * 100
+    texts = [f"word{number} and {long}" for number in range(30)]
+    assert [_tokenizer.encode([text])[0] for text in texts] == list(map(whole, texts))
+    assert len(_tokenizer._words) <= 10
+    assert long not in _tokenizer._words
+
+
 def test_a_lone_surrogate_is_counted_as_a_question_mark() -> None:
     assert count_tokens("half \ud83d pair") == count_tokens("half ? pair")
 

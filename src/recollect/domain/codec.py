@@ -30,6 +30,8 @@ def to_json(value: Any) -> Any:
         value = sorted(value)  # a set has no order; two exports of one bank are the same lines
     if isinstance(value, tuple | list):
         return [to_json(cell) for cell in value]
+    if isinstance(value, dict):
+        return {to_json(key): to_json(cell) for key, cell in value.items()}
     return value
 
 
@@ -51,6 +53,9 @@ def _decoded(kind: Any, data: Any) -> Any:
     if origin in (tuple, frozenset):
         (inner, *_) = get_args(kind)
         return origin(_decoded(inner, cell) for cell in data)
+    if origin is dict:
+        key, inner = get_args(kind)
+        return {_decoded(key, name): _decoded(inner, cell) for name, cell in data.items()}
     if origin is np.ndarray:
         (dtype,) = get_args(get_args(kind)[1])
         return np.frombuffer(base64.b64decode(data, validate=True), dtype=dtype)

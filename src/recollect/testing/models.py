@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import lru_cache
 from typing import TypeVar, cast, get_origin
 
 import numpy as np
 
 from recollect.domain.usage import Usage
+from recollect.errors import InvalidReply
 from recollect.models.embedder import Purpose, Vectors
 from recollect.models.embedders.vectors import unit_rows
-from recollect.models.language import Reply
+from recollect.models.language import Check, Prompt, Reply
 
 T = TypeVar("T")
 
@@ -76,20 +77,21 @@ class FunctionModel:
     The function may raise what a model may raise. ``prompts`` holds what was asked, in order; ``usage`` adds up.
     """
 
-    def __init__(self, answer: Callable[[str, type[object]], object], *, name: str = "function") -> None:
+    def __init__(self, answer: Callable[[Prompt, type[object]], object], *, name: str = "function") -> None:
         self._answer = answer
         self._name = name
-        self.prompts: list[str] = []
+        self.prompts: list[Prompt] = []
         self.usage = Usage()
 
     @property
     def name(self) -> str:
         return self._name
 
-    async def generate(self, prompt: str, answer_type: type[T]) -> Reply[T]:
+    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
         """Give the function's value, with tokens counted as a quarter of the characters.
 
         Raises:
+            InvalidReply: the value does not pass the check.
             AssertionError: the value is not of ``answer_type``: the test is wrong, not the model.
         """
         self.prompts.append(prompt)
@@ -97,11 +99,18 @@ class FunctionModel:
         kind = get_origin(answer_type) or answer_type
         if isinstance(kind, type) and not isinstance(value, kind):
             raise AssertionError(
-                f"{self._name} was asked for {answer_type} and gave {value!r}; the prompt: {prompt[:200]}"
+                f"{self._name} was asked for {answer_type} and gave {value!r}; the prompt: {prompt.text[:200]}"
             )
-        usage = Usage(calls=1, tokens_in=_tokens(prompt), tokens_out=_tokens(str(value)))
+        usage = Usage(calls=1, tokens_in=_tokens(prompt.system + prompt.text), tokens_out=_tokens(str(value)))
         self.usage += usage
+        _passed(check, cast(T, value))
         return Reply(value=cast(T, value), usage=usage, model=self._name)
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[str]:
+        """Give the function's text, word by word."""
+        reply = await self.generate(prompt, str)
+        for piece in re.findall(r"\S+\s*", reply.value):
+            yield piece
 
 
 class ScriptedModel(FunctionModel):
@@ -120,14 +129,26 @@ class ScriptedModel(FunctionModel):
         """How many replies have not been given yet."""
         return max(len(self._replies) - len(self.prompts), 0)
 
-    def _next(self, prompt: str, answer_type: type[object]) -> object:
+    def _next(self, prompt: Prompt, answer_type: type[object]) -> object:
         call = len(self.prompts)
         if call > len(self._replies):
-            raise AssertionError(f"{self.name} has {len(self._replies)} replies; this is call {call}: {prompt[:200]}")
+            raise AssertionError(
+                f"{self.name} has {len(self._replies)} replies; this is call {call}: {prompt.text[:200]}"
+            )
         reply = self._replies[call - 1]
         if isinstance(reply, BaseException):
             raise reply
         return reply
+
+
+def _passed(check: Check[T] | None, value: T) -> None:
+    """Raises InvalidReply where the check does not pass."""
+    if check is None:
+        return
+    try:
+        check(value)
+    except ValueError as exc:
+        raise InvalidReply(str(exc), repr(value)) from exc
 
 
 def words(text: str) -> list[str]:

@@ -81,7 +81,7 @@ class WordLlamaEmbedder:
         start = 0
         for batch in batches(heads):
             end = start + len(batch)
-            add_up(table, [encoding.ids for encoding in encode(batch)], sums[start:end])
+            add_up(table, encode(batch), sums[start:end])
             start = end
         self._warm = True
         return unit_rows(sums)

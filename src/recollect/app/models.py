@@ -1,0 +1,124 @@
+"""Language models from settings and arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from recollect.app.settings import NONE, ModelSpec, Settings, role_named
+from recollect.models.language import LanguageModel, Role
+from recollect.models.languages.by_role import ByRole
+from recollect.models.languages.cached import Cached
+from recollect.models.languages.names import parsed_name
+from recollect.models.languages.pydantic_ai import PydanticModel
+from recollect.models.languages.settings import CallSettings
+from recollect.models.languages.unconfigured import NoLanguageModel
+
+DEFAULT = "default"
+OWN_SERVER = "openai"
+
+ModelArgument = LanguageModel | str | Mapping[Role | str, LanguageModel | str]
+
+
+def language_model(settings: Settings) -> LanguageModel:
+    """The language model that settings choose: one that picks by role where roles have their own.
+
+    ``base_url`` and the key are the default model's. A role's model of the same provider shares them, unless it has an
+    address of its own; models of other providers take the key that their provider's library looks for.
+
+    Raises:
+        InvalidInput: a name is not ``none``, ``provider:model`` or ``provider:model@base_url``.
+    """
+    shelf = _Shelf(settings)
+    default = shelf.model(ModelSpec(name=settings.model or NONE))
+    if not settings.models:
+        return default
+    return ByRole({role: shelf.model(spec) for role, spec in settings.models.items()}, default)
+
+
+def chosen_model(given: ModelArgument | None, settings: Settings) -> LanguageModel:
+    """The language model that an argument chooses over settings.
+
+    A name takes the place of the default model's. A mapping takes the place of all models; its key ``default`` is for
+    the roles that it does not name.
+
+    Raises:
+        InvalidInput: a name or a role is unknown.
+    """
+    if given is None:
+        return language_model(settings)
+    if isinstance(given, str):
+        return language_model(replace(settings, model=given))
+    if not isinstance(given, Mapping):
+        return given
+    default = given.get(DEFAULT, NONE)
+    shelf = _Shelf(replace(settings, model=default if isinstance(default, str) else None))
+    roles = {role_named(role): shelf.taken(one) for role, one in given.items() if role != DEFAULT}
+    return ByRole(roles, shelf.taken(default))
+
+
+def model_named(
+    name: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    call: CallSettings | None = None,
+    cache: str | None = None,
+) -> LanguageModel:
+    """A language model by its name; nothing is loaded or asked yet.
+
+    ``none``; ``openai:gpt-5-mini``, ``anthropic:...``, ``google:...`` and what else pydantic-ai offers;
+    ``openai:qwen3@http://localhost:8000/v1`` for any OpenAI-compatible server.
+
+    Raises:
+        InvalidInput: the name is none of these.
+    """
+    if name == NONE:
+        return NoLanguageModel()
+    call = call or CallSettings()
+    model = PydanticModel(name, base_url=base_url, api_key=api_key, settings=call)
+    if cache is None:
+        return model
+    variant = f"{base_url} {call.structured} {call.temperature} {call.max_tokens}"
+    return Cached(model, cache, variant=variant)
+
+
+def rehearsed_model(base_url: str) -> LanguageModel:
+    """The model behind a recording, real or replayed: its requests say what they are for, and may wait for an hour."""
+    call = CallSettings(structured="schema", timeout=3600.0, tags=True)
+    return model_named("openai:recorded", base_url=base_url, api_key="none", call=call)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shelf:
+    """Models made so far, so that roles with the same model share it and its limit on concurrency."""
+
+    settings: Settings
+    made: dict[tuple[object, ...], LanguageModel] = field(default_factory=dict)
+
+    def taken(self, given: LanguageModel | str) -> LanguageModel:
+        return self.model(ModelSpec(name=given)) if isinstance(given, str) else given
+
+    def model(self, spec: ModelSpec) -> LanguageModel:
+        spec = self._completed(spec)
+        call = spec.call or self.settings.call
+        key = (spec.name, spec.base_url, spec.api_key, call)
+        if key not in self.made:
+            self.made[key] = model_named(
+                spec.name, base_url=spec.base_url, api_key=spec.api_key, call=call, cache=self.settings.cache
+            )
+        return self.made[key]
+
+    def _completed(self, spec: ModelSpec) -> ModelSpec:
+        """The spec with the address and the key that are its own, or that it shares with the default model."""
+        if spec.name == NONE:
+            return spec
+        name, settings = parsed_name(spec.name), self.settings
+        own = spec.base_url or name.base_url
+        spec = replace(spec, name=str(name), base_url=own)
+        default = None if settings.model in (None, NONE) else parsed_name(settings.model)
+        home = settings.base_url if default is None else default.base_url or settings.base_url
+        owner = OWN_SERVER if default is None else default.provider
+        if name.provider != owner or own not in (None, home):
+            return spec
+        return replace(spec, base_url=home, api_key=spec.api_key or settings.model_key or settings.api_key)

@@ -1,0 +1,102 @@
+"""Embedders, rerankers and recipes by their names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from recollect.app.settings import Settings
+from recollect.errors import InvalidInput
+from recollect.models.embedder import Embedder
+from recollect.models.embedders.endpoint import EndpointEmbedder
+from recollect.models.embedders.sentence_transformers import SentenceTransformerEmbedder
+from recollect.models.embedders.wordllama import WordLlamaEmbedder
+from recollect.models.reranker import Reranker
+from recollect.models.rerankers.cross_encoder import CrossEncoderReranker
+from recollect.models.rerankers.endpoint import EndpointReranker
+from recollect.models.timereader import TimeReader
+from recollect.models.timereaders.seq2seq import Seq2SeqTimeReader
+from recollect.recipes import Recipe, recipe_named
+
+EMBEDDERS = "wordllama, wordllama-128, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL"
+TIME_READERS = "none or st:NAME_OR_FOLDER"
+RERANKERS = "none, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL"
+
+_WORDLLAMA = re.compile(r"wordllama(?:-(?P<dimension>64|128|256))?")
+_ENDPOINT = re.compile(r"endpoint:(?P<model>.+?)@(?P<url>https?://.+)")
+
+
+def recipe_of(settings: Settings) -> Recipe:
+    """The recipe with the arms that were chosen.
+
+    Raises:
+        InvalidInput: there is no such recipe.
+    """
+    recipe = recipe_named(settings.recipe)
+    if settings.arms is None:
+        return recipe
+    return replace(recipe, recall=replace(recipe.recall, arms=settings.arms))
+
+
+async def ready(embedder: Embedder) -> Embedder:
+    """The embedder, its dimension known.
+
+    Raises:
+        ModelUnavailable: an endpoint could not be reached.
+    """
+    return await embedder.connect() if isinstance(embedder, EndpointEmbedder) else embedder
+
+
+def embedder_named(name: str, *, api_key: str | None = None) -> Embedder:
+    """An embedder by its name; nothing is loaded or asked yet.
+
+    ``wordllama``, with ``-64`` or ``-128`` for smaller vectors; ``st:all-MiniLM-L6-v2`` or ``st:./folder``; ``endpoint:bge-m3@http://localhost:8000/v1``.
+
+    Raises:
+        InvalidInput: the name is none of these.
+    """
+    if words := _WORDLLAMA.fullmatch(name):
+        return WordLlamaEmbedder(int(words["dimension"] or 256))
+    if endpoint := _ENDPOINT.fullmatch(name):
+        return EndpointEmbedder(endpoint["model"], endpoint["url"], api_key)
+    if source := _local_model(name):
+        return SentenceTransformerEmbedder(source)
+    raise InvalidInput(f"no embedder {name!r}; it is one of {EMBEDDERS}")
+
+
+def reranker_named(name: str, *, api_key: str | None = None) -> Reranker | None:
+    """A reranker by its name, as :func:`embedder_named`; ``None`` for ``none``.
+
+    Raises:
+        InvalidInput: the name is none of a reranker.
+    """
+    if name == "none":
+        return None
+    if endpoint := _ENDPOINT.fullmatch(name):
+        return EndpointReranker(endpoint["model"], endpoint["url"], api_key)
+    if source := _local_model(name):
+        return CrossEncoderReranker(source)
+    raise InvalidInput(f"no reranker {name!r}; it is one of {RERANKERS}")
+
+
+def time_reader_named(name: str) -> TimeReader | None:
+    """A sequence-to-sequence model that reads times, ``st:google/flan-t5-small`` or ``st:./folder``; ``None`` for
+    ``none``.
+
+    Raises:
+        InvalidInput: the name is none of these.
+    """
+    if name == "none":
+        return None
+    if source := _local_model(name):
+        return Seq2SeqTimeReader(source)
+    raise InvalidInput(f"no time reader {name!r}; it is one of {TIME_READERS}")
+
+
+def _local_model(name: str) -> str | Path | None:
+    """What stands after ``st:``; a path where it is written as one, so that the model hub is not asked for it."""
+    source = name.removeprefix("st:")
+    if source == name or not source:
+        return None
+    return Path(source).expanduser() if source.startswith((".", "/", "~")) else source

@@ -1,0 +1,253 @@
+"""What the environment and a file choose.
+
+An argument comes before the environment, the environment before the file. The file is ``recollect.toml`` in the
+store's folder, or the one that ``RECOLLECT_CONFIG`` names::
+
+    embedder = "wordllama"
+    limits = "2M/day,extract=500k/day"
+    model = "openai:gpt-5-mini"              # or a table: name, base_url, api_key_env, timeout, temperature, ...
+
+    [models.assist]                          # a role's own
+    name = "openai:qwen3-4b"
+    base_url = "http://localhost:8000/v1"
+
+Keys are not kept in it: ``api_key_env`` names the environment's variable that holds one.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Final
+
+from recollect.domain.limits import Limit, parse_limits
+from recollect.errors import InvalidInput
+from recollect.models.language import Role
+from recollect.models.languages.settings import CallSettings
+from recollect.recall.settings import Arm
+
+CONFIG_FILE: Final = "recollect.toml"
+NONE: Final = "none"  # TOML has no word for nothing
+
+_KNOWN: Final = ("embedder", "reranker", "time_reader", "recipe", "limits", "cache", "model", "models")
+_CALL: Final = tuple(one.name for one in fields(CallSettings))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """A language model as it is chosen: ``provider:model``, where it is, its key, and how to call it.
+
+    ``call`` is ``None`` where it is called as the default model is.
+    """
+
+    name: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    call: CallSettings | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a command line, the environment and a file choose; names are read by the functions beside this module.
+
+    ``arms`` are those of the recipe where it is ``None``. ``api_key`` goes to endpoints, and is never shown. ``model``
+    is the language model for every role that has none of its own in ``models``; it is at ``base_url``, takes
+    ``model_key`` (else ``api_key``) and is called as ``call`` says. ``cache`` is the folder of the reply cache.
+    """
+
+    store: str = "./recollect-data"
+    embedder: str = "wordllama"
+    reranker: str = "none"
+    time_reader: str = "none"
+    recipe: str = "default"
+    arms: tuple[Arm, ...] | None = None
+    api_key: str | None = field(default=None, repr=False)
+    model: str | None = None
+    base_url: str | None = None
+    model_key: str | None = field(default=None, repr=False)
+    call: CallSettings = CallSettings()
+    models: Mapping[Role, ModelSpec] = field(default_factory=dict)
+    limits: tuple[Limit, ...] = ()
+    cache: str | None = None
+
+
+def settings_from(environ: Mapping[str, str], *, store: str | None = None) -> Settings:
+    """Settings from the environment, and from the file of the store; an empty value is none.
+
+    Variables: ``RECOLLECT_STORE``, ``_CONFIG``, ``_EMBEDDER``, ``_RERANKER``, ``_TIME_READER``, ``_RECIPE``,
+    ``_API_KEY``, ``_BASE_URL``, ``_MODEL``, ``_MODEL_EXTRACT`` and so for each role, ``_MODEL_TIMEOUT``, ``_LIMITS``,
+    ``_CACHE``.
+
+    Args:
+        environ: the environment.
+        store: where a command or a caller says that the store is.
+
+    Raises:
+        InvalidInput: a value cannot be used, or the file cannot be read.
+    """
+    given = {name: value for name, value in environ.items() if name.startswith("RECOLLECT_") and value}
+    place = store or given.get("RECOLLECT_STORE") or Settings().store
+    path = _config(given.get("RECOLLECT_CONFIG"), place)
+    filed = Settings() if path is None else _read(path, environ)
+    return _over(replace(filed, store=place), given)
+
+
+def _over(filed: Settings, given: Mapping[str, str]) -> Settings:
+    """What the environment says, over what the file says."""
+    own = {role: given.get(f"RECOLLECT_MODEL_{role.upper()}") for role in Role}
+    models = {**filed.models, **{role: ModelSpec(name=name) for role, name in own.items() if name}}
+    call = filed.call
+    if timeout := given.get("RECOLLECT_MODEL_TIMEOUT"):
+        call = replace(call, timeout=_seconds(timeout))
+        models = {role: _timed(spec, call.timeout) for role, spec in models.items()}
+    if model := given.get("RECOLLECT_MODEL"):  # the file's address and key are those of the file's model
+        filed = replace(filed, model=model, base_url=None, model_key=None)
+    limits = given.get("RECOLLECT_LIMITS")
+    return replace(
+        filed,
+        embedder=given.get("RECOLLECT_EMBEDDER", filed.embedder),
+        reranker=given.get("RECOLLECT_RERANKER", filed.reranker),
+        time_reader=given.get("RECOLLECT_TIME_READER", filed.time_reader),
+        recipe=given.get("RECOLLECT_RECIPE", filed.recipe),
+        api_key=given.get("RECOLLECT_API_KEY"),
+        base_url=given.get("RECOLLECT_BASE_URL", filed.base_url),
+        call=call,
+        models=models,
+        limits=filed.limits if limits is None else limits_of(limits),
+        cache=given.get("RECOLLECT_CACHE", filed.cache),
+    )
+
+
+def limits_of(text: str) -> tuple[Limit, ...]:
+    """Limits as they are written: ``2M/day,extract=500k/day,10M``.
+
+    Raises:
+        InvalidInput: one cannot be read, or is of a role that there is not.
+    """
+    limits = parse_limits(text)
+    for limit in limits:
+        if limit.role is not None:
+            role_named(limit.role)
+    return limits
+
+
+def role_named(name: str) -> Role:
+    """A role by its name.
+
+    Raises:
+        InvalidInput: there is none of that name.
+    """
+    try:
+        return Role(name)
+    except ValueError:
+        raise InvalidInput(f"no role {name!r}; there are: {', '.join(Role)}") from None
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(f"RECOLLECT_MODEL_TIMEOUT is {text!r}; it is a number of seconds") from None
+
+
+def _timed(spec: ModelSpec, timeout: float) -> ModelSpec:
+    return spec if spec.call is None else replace(spec, call=replace(spec.call, timeout=timeout))
+
+
+def _config(named: str | None, store: str) -> Path | None:
+    """The file to read, if there is one.
+
+    Raises:
+        InvalidInput: the file that was named is not there.
+    """
+    if named is None:
+        path = Path(store) / CONFIG_FILE
+        return path if path.is_file() else None
+    path = Path(named).expanduser()
+    if not path.is_file():
+        raise InvalidInput(f"RECOLLECT_CONFIG names {named}, and there is no such file")
+    return path
+
+
+def _read(path: Path, environ: Mapping[str, str]) -> Settings:
+    try:
+        told = tomllib.loads(path.read_text("utf-8"))
+        return _filed(told, path.parent, environ)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        raise InvalidInput(f"{path} cannot be read: {exc}") from exc
+    except InvalidInput as exc:
+        raise InvalidInput(f"{path}: {exc}") from exc
+
+
+def _filed(told: Mapping[str, Any], folder: Path, environ: Mapping[str, str]) -> Settings:
+    _require_known(told, _KNOWN, "a setting")
+    default = Settings()
+    settings = Settings(
+        embedder=_text(told, "embedder") if "embedder" in told else default.embedder,
+        reranker=_text(told, "reranker") if "reranker" in told else default.reranker,
+        time_reader=_text(told, "time_reader") if "time_reader" in told else default.time_reader,
+        recipe=_text(told, "recipe") if "recipe" in told else default.recipe,
+        limits=limits_of(_text(told, "limits")) if "limits" in told else default.limits,
+        cache=str(folder / Path(_text(told, "cache")).expanduser()) if "cache" in told else default.cache,
+    )
+    if "model" in told:
+        spec = _spec(told["model"], CallSettings(), environ)
+        settings = replace(
+            settings,
+            model=spec.name,
+            base_url=spec.base_url,
+            model_key=spec.api_key,
+            call=spec.call or settings.call,
+        )
+    models = told.get("models", {})
+    if not isinstance(models, dict):
+        raise InvalidInput("models is a table of roles")
+    return replace(
+        settings, models={role_named(role): _spec(one, settings.call, environ) for role, one in models.items()}
+    )
+
+
+def _spec(told: object, call: CallSettings, environ: Mapping[str, str]) -> ModelSpec:
+    """A model as the file tells of it: a name, or a table."""
+    if isinstance(told, str):
+        return ModelSpec(name=told)
+    if not isinstance(told, dict) or "name" not in told:
+        raise InvalidInput("a model is PROVIDER:MODEL, or a table with a name")
+    if "api_key" in told:
+        raise InvalidInput("a key does not belong into a file; api_key_env names the variable that holds it")
+    _require_known(told, ("name", "base_url", "api_key_env", *_CALL), "a setting of a model")
+    own = {name: None if value == NONE else value for name, value in told.items() if name in _CALL}
+    return ModelSpec(
+        name=_text(told, "name"),
+        base_url=_text(told, "base_url") if "base_url" in told else None,
+        api_key=_key(_text(told, "api_key_env"), environ) if "api_key_env" in told else None,
+        call=_called(call, own) if own else None,
+    )
+
+
+def _called(call: CallSettings, own: Mapping[str, Any]) -> CallSettings:
+    try:
+        return replace(call, **own)
+    except TypeError as exc:
+        raise InvalidInput(f"{', '.join(own)}: {exc}") from exc
+
+
+def _key(name: str, environ: Mapping[str, str]) -> str:
+    key = environ.get(name)
+    if not key:
+        raise InvalidInput(f"api_key_env names {name}, which is not set")
+    return key
+
+
+def _text(told: Mapping[str, Any], name: str) -> str:
+    value = told[name]
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(f"{name} is {value!r}; it is a text")
+    return value
+
+
+def _require_known(told: Iterable[str], known: Iterable[str], what: str) -> None:
+    if unknown := sorted(set(told) - set(known)):
+        raise InvalidInput(f"{unknown[0]!r} is not {what}; there are: {', '.join(known)}")

@@ -1,0 +1,1 @@
+"""Language models: one adapter, and wrappers that choose, meter and remember."""

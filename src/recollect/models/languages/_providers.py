@@ -1,0 +1,92 @@
+"""Finding a model by its name: what pydantic-ai needs to be told, and what its errors mean."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Final
+
+from recollect.errors import MissingExtra, ModelUnavailable
+from recollect.models.languages.names import ModelName
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
+
+OPENAI: Final = ("openai", "openai-chat")
+
+_EXTRAS: Final = {"openai": "models", "anthropic": "anthropic", "google": "google"}
+_ADDRESSES: Final = ("base_url", "api_base", "azure_endpoint", "api_host")
+
+
+def found_model(name: ModelName, base_url: str | None, api_key: str | None) -> Model[Any]:
+    """The model, not asked anything yet.
+
+    OpenAI and whatever is compatible with it is talked to by chat completions. A key in the environment (such as
+    ``OPENAI_API_KEY``) goes to the provider that it belongs to, and never to a base URL of somebody else's.
+
+    Raises:
+        MissingExtra: the provider's package is not installed.
+        ModelUnavailable: there is no such provider, or it lacks a key, or takes no base URL.
+    """
+    try:
+        from pydantic_ai.exceptions import UserError
+        from pydantic_ai.models import infer_model
+    except ImportError as exc:
+        raise MissingExtra("pydantic-ai-slim", "models") from exc
+    try:
+        if name.provider in OPENAI:
+            return _openai(name.model, base_url, api_key)
+        return infer_model(str(name), lambda kind: _provider(kind, base_url, api_key))
+    except ImportError as exc:
+        if extra := _EXTRAS.get(name.provider.partition("-")[0]):
+            raise MissingExtra(f"the package for {name.provider} models", extra) from exc
+        raise ModelUnavailable(f"{name} cannot be used: {exc}") from exc
+    except (UserError, ValueError) as exc:
+        words = str(exc).partition(" To try Pydantic AI")[0]  # what follows is for its own users
+        raise ModelUnavailable(f"{name} cannot be used: {words}") from exc
+
+
+def _openai(model: str, base_url: str | None, api_key: str | None) -> Model[Any]:
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    if base_url is None:
+        return OpenAIChatModel(model, provider=OpenAIProvider(api_key=api_key))
+    # What a server of one's own can do is found out by asking it; all of them know max_tokens, few its successor.
+    profile = OpenAIModelProfile(supports_json_schema_output=True, openai_chat_supports_max_completion_tokens=False)
+    provider = OpenAICompatibleProvider("openai", base_url=base_url, api_key=api_key)
+    return OpenAIChatModel(model, provider=provider, profile=profile)
+
+
+def _provider(kind: str, base_url: str | None, api_key: str | None) -> Provider[Any]:
+    """The provider with the address and the key, under the names by which it takes them."""
+    from pydantic_ai.providers import infer_provider, infer_provider_class
+
+    if base_url is None and api_key is None:
+        return infer_provider(kind)
+    make = infer_provider_class(kind)
+    takes = inspect.signature(make).parameters
+    given: dict[str, str] = {}
+    if api_key is not None:
+        given["api_key"] = api_key
+    if base_url is not None:
+        address = next((name for name in _ADDRESSES if name in takes), None)
+        if address is None:
+            raise ValueError(f"models of {kind} are at a fixed address; they take no base URL")
+        given[address] = base_url
+    return make(**given)
+
+
+def keys_of(model: Model[Any], api_key: str | None) -> tuple[str, ...]:
+    """The keys that must not be shown: the one given, and the one that the provider found by itself."""
+    client = getattr(model, "client", None)
+    found = (api_key, getattr(client, "api_key", None), getattr(getattr(client, "_api_client", None), "api_key", None))
+    return tuple({key for key in found if isinstance(key, str) and key})
+
+
+def takes_temperature(model: Model[Any]) -> bool:
+    """Whether the model may be sent a temperature; those that reason by themselves refuse it."""
+    profile: dict[str, Any] = {**model.profile}
+    return not (profile.get("openai_supports_reasoning") or profile.get("anthropic_disallows_sampling_settings"))

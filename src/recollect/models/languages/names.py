@@ -1,0 +1,38 @@
+"""How a language model is named: ``provider:model``, and ``provider:model@base_url`` where it has an address."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from recollect.errors import InvalidInput
+
+_NAME: Final = re.compile(r"(?P<provider>[a-z][a-z0-9./-]*):(?P<model>\S(?:.*?\S)??)(?:@(?P<url>https?://\S+))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelName:
+    """A name taken apart; ``base_url`` is the address that it holds, if any."""
+
+    provider: str
+    model: str
+    base_url: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}"
+
+
+def parsed_name(name: str) -> ModelName:
+    """A name taken apart.
+
+    Raises:
+        InvalidInput: it is not written like that.
+    """
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise InvalidInput(
+            f"the model {name!r} is not PROVIDER:MODEL, for example openai:gpt-5-mini, anthropic:claude-haiku-4-5 or "
+            "google:gemini-2.5-flash; for an OpenAI-compatible server of your own openai:MODEL, with its base URL"
+        )
+    return ModelName(provider=found["provider"], model=found["model"], base_url=found["url"])

@@ -1,0 +1,342 @@
+"""Any language model that pydantic-ai reaches: OpenAI and what is compatible with it, Anthropic, Google, and others.
+
+pydantic-ai, its types and its errors stay in this package; it is imported on first use. An API key goes to the server
+and nowhere else: not into a repr, not into an error message, not even where the server's own answer quotes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from recollect.domain.usage import Usage
+from recollect.errors import InvalidInput, InvalidReply, ModelError, ModelUnavailable
+from recollect.models.language import Check, Prompt, Reply
+from recollect.models.languages._providers import OPENAI, found_model, keys_of, takes_temperature
+from recollect.models.languages._request import Request, heard_usage, parameters, piece_of
+from recollect.models.languages._troubles import (
+    is_passing,
+    masked,
+    pause_before,
+    refuses_schema,
+    shows_key,
+    unavailable,
+)
+from recollect.models.languages.names import parsed_name
+from recollect.models.languages.replies import Mistake, answer_in
+from recollect.models.languages.settings import CallSettings
+from recollect.models.languages.tally import Streamed, Tally
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import Model
+    from pydantic_ai.settings import ModelSettings
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+TAG_CHARACTERS: Final = 512  # OpenAI's metadata has no room for more
+
+_log = logging.getLogger(__name__)
+
+
+class _SchemaRefused(Exception):
+    """The server does not take a JSON schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The way to a model from one event loop: a connection belongs to the loop that opened it."""
+
+    model: Model[Any]
+    slots: asyncio.Semaphore
+    keys: tuple[str, ...]
+
+
+class PydanticModel:
+    """Generates by a model of pydantic-ai's.
+
+    Connections are kept for the length of a call and shared by calls under way at once. Safe to share between threads
+    and event loops; the limit on concurrency holds for each event loop.
+
+    Args:
+        name: ``provider:model``, as pydantic-ai names them, or ``provider:model@base_url``; ``openai:`` with a base URL
+            is any compatible server.
+        base_url: for example ``http://localhost:11434/v1``; the provider's own where left out.
+        api_key: for the provider or the server, and never shown; where left out, the one that the provider's library
+            looks for in the environment, but none for a server of one's own.
+        settings: how to call it.
+        sleep: how to wait between attempts.
+
+    Raises:
+        InvalidInput: the name, the address or the key cannot be used.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        settings: CallSettings | None = None,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._name = parsed_name(name)
+        base_url = base_url or self._name.base_url
+        if base_url is not None and not base_url.startswith(("http://", "https://")):
+            raise InvalidInput(f"the base URL is {base_url!r}; it must begin with http:// or https://")
+        if api_key is not None and not (api_key and api_key.isascii() and api_key.isprintable()):
+            raise InvalidInput("the API key has characters that a header cannot carry; was a line end copied with it?")
+        self._base_url, self._api_key = base_url, api_key
+        self._settings = settings or CallSettings()
+        self._sleep = sleep
+        self._schema_refused = False
+        self._lines: dict[asyncio.AbstractEventLoop, _Line] = {}
+
+    def __repr__(self) -> str:
+        return f"PydanticModel({self._place!r})"
+
+    @property
+    def name(self) -> str:
+        return str(self._name)
+
+    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
+        """Generate an answer; an error carries what the call cost all the same.
+
+        Raises:
+            InvalidReply: no answer met the schema and the check, or each was cut off; carries the last one.
+            ModelUnavailable: the model could not be reached, refused, or gave nothing.
+            MissingExtra: pydantic-ai, or the provider's package, is not installed.
+        """
+        tally = Tally()
+        async with self._connected(tally) as line:
+            value = await self._agree(line, Request(prompt, answer_type), check, tally)
+        return Reply(value=value, usage=tally.usage, model=self.name)
+
+    def stream(self, prompt: Prompt) -> Streamed:
+        """Generate plain text, piece by piece; what gives up before the first piece is tried again.
+
+        Raises:
+            InvalidReply: the text was cut off at the limit of tokens; carries all of it.
+            ModelUnavailable, MissingExtra: as :meth:`generate`.
+        """
+        tally = Tally()
+        return Streamed(self._pieces(prompt, tally), tally)
+
+    async def _agree(self, line: _Line, request: Request[T], check: Check[T] | None, tally: Tally) -> T:
+        """Ask, and ask again with what is wrong, until an answer can be used."""
+        mistake, reply = Mistake("it is empty"), ""
+        for _ in range(self._settings.corrections + 1):
+            response = await self._ask(line, request, tally)
+            reply = self._words(line, response)
+            try:
+                return _answer(reply, response, request.answer_type, check)
+            except Mistake as exc:
+                mistake = exc
+            request = request.corrected(reply, mistake)
+        if not reply:
+            raise ModelUnavailable(f"{self._place} gave nothing")
+        times = self._settings.corrections + 1
+        problem = f"{self.name} gave no usable answer in {times} {'attempt' if times == 1 else 'attempts'}: {mistake}"
+        raise InvalidReply(masked(problem, line.keys), masked(reply, line.keys))
+
+    def _words(self, line: _Line, response: ModelResponse) -> str:
+        """What the model said; blanks are nothing.
+
+        Raises:
+            ModelUnavailable: it refused.
+        """
+        reply = (response.text or "").strip()
+        if response.finish_reason == "content_filter":
+            refusal = (response.provider_details or {}).get("refusal") or reply or "no reason given"
+            raise ModelUnavailable(masked(f"{self._place} refused to answer: {refusal}", line.keys))
+        return reply
+
+    async def _ask(self, line: _Line, request: Request[T], tally: Tally) -> ModelResponse:
+        """One answer, typed or not yet: by schema while the server takes one, else by prompt."""
+        if request.schema is not None and self._sends_schema(line):
+            try:
+                return await self._patiently(line, partial(self._send, line, request, tally, native=True))
+            except _SchemaRefused as exc:
+                self._schema_refused = True
+                _log.warning("the JSON schema goes into the prompt instead, since the server refuses it: %s", exc)
+        return await self._patiently(line, partial(self._send, line, request, tally, native=False))
+
+    def _sends_schema(self, line: _Line) -> bool:
+        if self._settings.structured == "auto":
+            return not self._schema_refused and bool(line.model.profile.get("supports_json_schema_output"))
+        return self._settings.structured == "schema"
+
+    async def _patiently(self, line: _Line, send: Callable[[], Awaitable[V]]) -> V:
+        """Send, and send again while what goes wrong may pass.
+
+        Raises:
+            ModelUnavailable: it did not pass.
+            _SchemaRefused: the server may be asked without a schema.
+        """
+        for attempt in count():
+            try:
+                async with line.slots:
+                    return await send()
+            except _SchemaRefused:
+                raise
+            except Exception as exc:
+                pause = self._pause(attempt, exc)
+                if pause is None:
+                    raise self._failure(line, exc) from (None if shows_key(exc, line.keys) else exc)
+            await self._sleep(pause)
+        raise AssertionError("unreachable")
+
+    def _pause(self, attempt: int, error: Exception) -> float | None:
+        """Seconds until the next attempt; ``None`` where there is none."""
+        if attempt >= self._settings.retries or not is_passing(error):
+            return None
+        asked = getattr(error, "retry_after", None)
+        return pause_before(attempt, asked, first=self._settings.pause, share=random.random())
+
+    async def _send(self, line: _Line, request: Request[T], tally: Tally, *, native: bool) -> ModelResponse:
+        """One request over the network."""
+        from pydantic_ai.direct import model_request
+
+        messages = request.messages(prompted=request.schema is not None and not native)
+        start = time.perf_counter()
+        usage = Usage(calls=1)
+        try:
+            async with asyncio.timeout(self._settings.timeout):
+                response = await model_request(
+                    line.model,
+                    messages,
+                    model_settings=self._model_settings(line, request.prompt),
+                    model_request_parameters=parameters(request, native=native),
+                )
+            usage += heard_usage(response.usage, messages, response.text)
+        except TimeoutError as exc:
+            raise TimeoutError(f"did not answer in {self._settings.timeout:g} s") from exc
+        except Exception as exc:
+            if native and self._settings.structured == "auto" and refuses_schema(exc):
+                raise _SchemaRefused(self._failure(line, exc)) from None
+            raise
+        finally:
+            tally.add(usage + Usage(seconds=time.perf_counter() - start))
+        return response
+
+    async def _pieces(self, prompt: Prompt, tally: Tally) -> AsyncGenerator[str, None]:
+        begun = False
+        async with self._connected(tally) as line:
+            for attempt in count():
+                try:
+                    async with aclosing(self._flow(line, prompt, tally)) as pieces:
+                        async for piece in pieces:
+                            begun = True
+                            yield piece
+                    return
+                except ModelError:
+                    raise
+                except Exception as exc:
+                    pause = None if begun else self._pause(attempt, exc)
+                    if pause is None:
+                        raise self._failure(line, exc) from (None if shows_key(exc, line.keys) else exc)
+                await self._sleep(pause)
+
+    async def _flow(self, line: _Line, prompt: Prompt, tally: Tally) -> AsyncGenerator[str, None]:
+        """The pieces of one streamed request."""
+        from pydantic_ai.direct import model_request_stream
+
+        request = Request(prompt, str)
+        messages = request.messages(prompted=False)
+        start, said, counted = time.perf_counter(), "", None
+        settings = self._model_settings(line, prompt)
+        if "timeout" not in line.model.unsupported_settings:
+            settings["timeout"] = self._settings.timeout
+        try:
+            async with line.slots, model_request_stream(line.model, messages, model_settings=settings) as stream:
+                async for event in stream:
+                    if piece := piece_of(event):
+                        said += piece
+                        yield piece
+                counted = stream.usage
+                self._require_whole(line, stream.get(), said)
+        finally:
+            tally.add(Usage(calls=1, seconds=time.perf_counter() - start))
+            if said or counted is not None:
+                tally.add(heard_usage(counted, messages, said))
+
+    def _require_whole(self, line: _Line, response: ModelResponse, said: str) -> None:
+        if not self._words(line, response):
+            raise ModelUnavailable(f"{self._place} gave nothing")
+        if response.finish_reason == "length":
+            raise InvalidReply(f"{self.name} was cut off at its limit of tokens", masked(said, line.keys))
+
+    def _model_settings(self, line: _Line, prompt: Prompt) -> ModelSettings:
+        settings: ModelSettings = {}
+        if "max_retries" not in line.model.unsupported_settings:
+            settings["max_retries"] = 0  # trying again is done here, the same way for every provider
+        if self._settings.temperature is not None and takes_temperature(line.model):
+            settings["temperature"] = self._settings.temperature
+        if self._settings.max_tokens is not None:
+            settings["max_tokens"] = self._settings.max_tokens
+        if self._settings.tags and self._name.provider in OPENAI:
+            settings["extra_body"] = {"metadata": _tags(prompt)}
+        return settings
+
+    @asynccontextmanager
+    async def _connected(self, tally: Tally) -> AsyncIterator[_Line]:
+        """A connection for the length of a call; an error that ends it carries what the call has cost."""
+        try:
+            line = await self._line()
+            async with line.model:
+                yield line
+        except ModelError as exc:
+            exc.usage = tally.usage
+            raise
+
+    async def _line(self) -> _Line:
+        loop = asyncio.get_running_loop()
+        if loop not in self._lines:
+            with suppress(ImportError):  # said in words below
+                await asyncio.to_thread(import_module, "pydantic_ai.direct")  # takes a second or two
+        if loop not in self._lines:
+            model = found_model(self._name, self._base_url, self._api_key)
+            slots = asyncio.Semaphore(self._settings.concurrency)
+            for ended in [other for other in self._lines if other.is_closed()]:
+                self._lines.pop(ended, None)
+            self._lines[loop] = _Line(model, slots, keys_of(model, self._api_key))
+        return self._lines[loop]
+
+    def _failure(self, line: _Line, error: Exception) -> ModelUnavailable:
+        return unavailable(self._place, error, line.keys)
+
+    @property
+    def _place(self) -> str:
+        """The name, with the address where one was given: without what a user may have put into it."""
+        if self._base_url is None:
+            return self.name
+        scheme, _, rest = self._base_url.partition("://")
+        return f"{self.name} at {scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
+
+
+def _answer(reply: str, response: ModelResponse, answer_type: type[T], check: Check[T] | None) -> T:
+    """The answer that can be used.
+
+    Raises:
+        Mistake: there is none.
+    """
+    if response.finish_reason == "length":
+        raise Mistake("it was cut off, since it is too long; say it in fewer words")
+    if not reply:
+        raise Mistake("it is empty")
+    return answer_in(reply, answer_type, check)
+
+
+def _tags(prompt: Prompt) -> dict[str, str]:
+    tags = {"role": str(prompt.role), "operation": prompt.operation, "subject": prompt.subject}
+    return {name: value[:TAG_CHARACTERS] for name, value in tags.items()}

@@ -1,0 +1,161 @@
+"""From a model's words to a typed answer: the schema it is given, and the strict reading of what comes back.
+
+A JSON schema is pydantic's, made from a dataclass: fields are told of by ``field(metadata={"description": ...})``.
+Docstrings are for programmers and are left out. pydantic is imported on first use.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import is_dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+
+from recollect.models.language import Check
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
+
+T = TypeVar("T")
+
+Schema = dict[str, Any]
+
+MOST_MISTAKES: Final = 8
+
+_FENCE: Final = re.compile(r"```[a-zA-Z]*\s*\n(.*?)```", re.S)
+
+
+class Mistake(Exception):
+    """What is wrong with a reply, in words for the model that gave it; ``shape`` where it does not meet the schema."""
+
+    def __init__(self, problem: str, *, shape: bool = False) -> None:
+        super().__init__(problem)
+        self.shape = shape
+
+
+def schema_of(answer_type: type[object]) -> Schema | None:
+    """The JSON schema of an answer, the same in every process; ``None`` for plain text.
+
+    Raises:
+        TypeError: the type is neither ``str`` nor a dataclass.
+    """
+    if answer_type is str:
+        return None
+    if not is_dataclass(answer_type):
+        raise TypeError(f"an answer is str or a dataclass, not {answer_type}")
+    schema = _adapter(answer_type).json_schema()
+    return _without_titles(schema)
+
+
+def answer_in(reply: str, answer_type: type[T], check: Check[T] | None) -> T:
+    """The answer in a reply: plain text without blanks around it, or the value of its JSON.
+
+    Types are strict (``"3"`` is no number, a whole number may stand for a fraction), fields that the schema does not
+    know are ignored, a fence or a sentence around the JSON is tolerated.
+
+    Raises:
+        Mistake: it breaks the schema, an invariant of the type's, or the check.
+    """
+    value = reply.strip() if answer_type is str else _value(reply, answer_type)
+    if check is not None:
+        try:
+            check(value)  # type: ignore[arg-type]  # for str, T is str
+        except ValueError as exc:
+            raise Mistake(str(exc)) from exc
+    return value  # type: ignore[return-value]
+
+
+def packed(value: object, answer_type: type[object]) -> str:
+    """An answer as text that :func:`answer_in` reads back."""
+    return str(value) if answer_type is str else _adapter(answer_type).dump_json(value).decode()
+
+
+def _value(reply: str, answer_type: type[T]) -> T:
+    from pydantic import ValidationError
+
+    try:
+        value: T = _adapter(answer_type).validate_json(_json_in(reply), strict=True)
+    except ValidationError as exc:
+        raise Mistake(_told(exc), shape=True) from exc
+    return value
+
+
+def _json_in(reply: str) -> str:
+    """The JSON object in a reply, written anew; what JSON does not know (NaN, infinity) is refused."""
+    try:
+        found = _decoded(reply)
+        return json.dumps(found, allow_nan=False)
+    except (ValueError, RecursionError) as exc:
+        raise Mistake(f"it holds no JSON object that can be read: {exc}", shape=True) from exc
+
+
+def _decoded(reply: str) -> object:
+    """Decode the whole reply, else what stands in its last fence, else what begins at its first brace.
+
+    Only the first brace is tried: an object inside one that was cut off is not the answer.
+    """
+    texts = [reply, *reversed(_FENCE.findall(reply))]
+    for text in texts:
+        try:
+            return json.loads(text, parse_constant=_refused)
+        except ValueError:
+            continue
+    start = reply.find("{")
+    if start < 0:
+        raise ValueError("there is no { in it")
+    return json.JSONDecoder(parse_constant=_refused).raw_decode(reply, start)[0]
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _told(error: ValidationError) -> str:
+    mistakes = error.errors(include_url=False, include_input=False, include_context=False)
+    lines = [f"{_place(mistake['loc'])}: {mistake['msg']}" for mistake in mistakes[:MOST_MISTAKES]]
+    if len(mistakes) > MOST_MISTAKES:
+        lines.append(f"and {len(mistakes) - MOST_MISTAKES} more")
+    return "; ".join(lines)
+
+
+def _place(path: tuple[int | str, ...]) -> str:
+    """A place in JSON as it is written: ``facts[0].start``."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".") or "the object"
+
+
+def _adapter(answer_type: Any) -> TypeAdapter[Any]:
+    return _made(answer_type)
+
+
+@cache
+def _made(answer_type: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(answer_type)
+
+
+def _without_titles(schema: Schema) -> Schema:
+    """The schema without pydantic's titles, and without the docstrings of the classes."""
+    names = "$defs" in schema and {name: _bare(_untitled(sub)) for name, sub in schema["$defs"].items()}
+    tidy = _bare(_untitled({key: value for key, value in schema.items() if key != "$defs"}))
+    return {**tidy, "$defs": names} if names else tidy
+
+
+def _bare(schema: Schema) -> Schema:
+    return {key: value for key, value in schema.items() if key != "description"}
+
+
+def _untitled(schema: Schema) -> Schema:
+    """The schema without titles at any depth; a field that is called title stays."""
+    tidy: Schema = {}
+    for key, value in schema.items():
+        if key == "properties":
+            tidy[key] = {name: _untitled(sub) for name, sub in value.items()}
+        elif isinstance(value, dict):
+            tidy[key] = _untitled(value)
+        elif isinstance(value, list):
+            tidy[key] = [_untitled(one) if isinstance(one, dict) else one for one in value]
+        elif key != "title":
+            tidy[key] = value
+    return tidy

@@ -1,0 +1,63 @@
+"""What a call costs, while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+
+from recollect.domain.usage import Usage
+from recollect.models.language import LanguageModel, Prompt
+
+BYTES_PER_TOKEN = 4
+
+
+@dataclass(slots=True)
+class Tally:
+    """Adds up what the requests of one call cost."""
+
+    usage: Usage = Usage()
+
+    def add(self, usage: Usage) -> None:
+        self.usage += usage
+
+
+class Streamed(AsyncIterator[str]):
+    """Pieces of a text; :attr:`usage` is what they have cost so far, and in all once they are at an end."""
+
+    def __init__(self, pieces: AsyncGenerator[str], tally: Tally) -> None:
+        self._pieces, self._tally = pieces, tally
+
+    @property
+    def usage(self) -> Usage:
+        return self._tally.usage
+
+    async def __anext__(self) -> str:
+        return await anext(self._pieces)
+
+    async def aclose(self) -> None:
+        await self._pieces.aclose()
+
+
+def metered_stream(model: LanguageModel, prompt: Prompt) -> Streamed:
+    """What a model streams, with its usage; that of a model which does not tell is estimated."""
+    pieces = model.stream(prompt)
+    if isinstance(pieces, Streamed):
+        return pieces
+    tally = Tally()
+    return Streamed(_counted(pieces, prompt, tally), tally)
+
+
+async def _counted(pieces: AsyncIterator[str], prompt: Prompt, tally: Tally) -> AsyncGenerator[str, None]:
+    tally.add(Usage(calls=1, tokens_in=estimated_tokens(prompt.system, prompt.text)))
+    try:
+        async for piece in pieces:
+            tally.add(Usage(tokens_out=estimated_tokens(piece)))
+            yield piece
+    finally:
+        if isinstance(pieces, AsyncGenerator):
+            await pieces.aclose()
+
+
+def estimated_tokens(*texts: str) -> int:
+    """About how many tokens texts are: a quarter of their bytes, so that other scripts than Latin count for more."""
+    return -(-sum(len(text.encode("utf-8", "replace")) for text in texts) // BYTES_PER_TOKEN)

@@ -1,0 +1,43 @@
+"""No language model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import NoReturn, TypeVar
+
+from recollect.errors import NoModel
+from recollect.models.language import Check, Prompt, Reply
+
+T = TypeVar("T")
+
+
+class NoLanguageModel:
+    """Stands where a language model would, and says how to configure one."""
+
+    @property
+    def name(self) -> str:
+        return "none"
+
+    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
+        """Generate nothing.
+
+        Raises:
+            NoModel: always.
+        """
+        self._refuse(prompt)
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[str]:
+        """Generate nothing.
+
+        Raises:
+            NoModel: always.
+        """
+        self._refuse(prompt)
+        yield  # what makes this an iterator
+
+    def _refuse(self, prompt: Prompt) -> NoReturn:
+        raise NoModel(
+            f"{prompt.operation} needs a language model for the role {prompt.role}, and none is configured: set "
+            "RECOLLECT_MODEL=PROVIDER:MODEL (openai, anthropic, google, ollama and others; for a server of your own "
+            "openai:MODEL, with RECOLLECT_BASE_URL), or give Memory.open(..., model=...)"
+        )

@@ -1,0 +1,114 @@
+"""Any small sequence-to-sequence model that follows instructions (flan-t5), by name or folder, loaded on first use."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import re
+import threading
+from datetime import date, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Any, Final
+
+from recollect._tokenizer import well_formed
+from recollect.domain.time import Interval
+from recollect.errors import MissingExtra, ModelUnavailable
+from recollect.models.timereader import whole_days
+
+MAX_CHARACTERS: Final = 500
+MAX_NEW_TOKENS: Final = 32  # two dates are 20 pieces or so
+
+_WINDOW: Final = 512
+_RANGE: Final = re.compile(r"(\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\d\d)", re.ASCII)
+
+
+class Seq2SeqTimeReader:
+    """Reads times with a model such as google/flan-t5-small, in a thread, one call at a time.
+
+    The model is shown a few examples and its likeliest answer is taken strictly: two dates, or nothing. Safe to share
+    between threads and event loops.
+
+    Args:
+        model: a name on the model hub, or a folder; a folder needs no network.
+        device: "cpu", "cuda", "mps"; None leaves the model where it is loaded.
+    """
+
+    def __init__(self, model: str | Path, *, device: str | None = None) -> None:
+        self._source = model
+        self._device = device
+        self._lock = threading.Lock()
+        self._loaded: tuple[Any, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self._source)
+
+    async def read(self, question: str, now: datetime) -> Interval | None:
+        """The days asked about; of the question, the first 500 characters are read.
+
+        Raises:
+            ModelUnavailable: the model could not be loaded, or failed.
+            MissingExtra: transformers or torch is not installed.
+        """
+        prompt = time_prompt(question, now.date())
+        return range_in(await asyncio.to_thread(self._answer, prompt), now.tzinfo)
+
+    def _answer(self, prompt: str) -> str:
+        with self._lock:  # a fast tokenizer that truncates raises "Already borrowed" when two threads meet in it
+            if self._loaded is None:
+                self._loaded = _load(self._source, self._device)
+            tokenizer, model = self._loaded
+            try:
+                asked = tokenizer(prompt, return_tensors="pt", truncation=True, max_length=_WINDOW)
+                told = model.generate(**asked.to(model.device), max_new_tokens=MAX_NEW_TOKENS, do_sample=False)
+                return str(tokenizer.decode(told[0], skip_special_tokens=True))
+            except Exception as exc:  # torch and the model's own code raise what they like
+                raise ModelUnavailable(f"{self._source} failed to read a time: {exc}") from exc
+
+
+def time_prompt(question: str, today: date) -> str:
+    """The question with three solved ones before it; one has no time, so that "none" is an answer too."""
+    month_end = today.replace(day=1) - timedelta(days=1)
+    solved = (
+        ("What did we eat yesterday?", _days(today - timedelta(days=1), today - timedelta(days=1))),
+        ("Where does Sam keep the ladder?", "none"),
+        ("Who visited us last month?", _days(month_end.replace(day=1), month_end)),
+    )
+    examples = "".join(f"Question: {asked}\nDates: {told}\n\n" for asked, told in solved)
+    words = " ".join(well_formed(question[:MAX_CHARACTERS]).split())
+    return (
+        f"Today is {today:%A}, {today.isoformat()}. Which dates does the question ask about? "
+        f"Answer with the first and the last date, or with none.\n\n{examples}Question: {words}\nDates:"
+    )
+
+
+def range_in(answer: str, zone: tzinfo | None) -> Interval | None:
+    """The days of "YYYY-MM-DD to YYYY-MM-DD", both included; ``None`` for anything else, or an end before its start."""
+    found = _RANGE.fullmatch(answer.strip())
+    if found is None:
+        return None
+    try:
+        return whole_days(date.fromisoformat(found[1]), date.fromisoformat(found[2]), zone)
+    except (ValueError, OverflowError):  # 31 June, an end before its start, the end of the calendar
+        return None
+
+
+def _days(first: date, last: date) -> str:
+    return f"{first.isoformat()} to {last.isoformat()}"
+
+
+def _load(source: str | Path, device: str | None) -> tuple[Any, Any]:
+    """The tokenizer and the model."""
+    if isinstance(source, Path) and not source.is_dir():
+        raise ModelUnavailable(f"{source} is no folder, so no model that reads times can be loaded from it")
+    try:
+        transformers: Any = importlib.import_module("transformers")  # an optional package that mypy need not find
+        importlib.import_module("torch")
+    except ImportError as exc:
+        raise MissingExtra("transformers", "transformers") from exc
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(source))
+        model = transformers.AutoModelForSeq2SeqLM.from_pretrained(str(source))
+        return tokenizer, (model.to(device) if device else model).eval()
+    except Exception as exc:  # the hub's errors, a damaged file's, torch's: all mean that there is no model
+        raise ModelUnavailable(f"the model {source} that reads times could not be loaded: {exc}") from exc

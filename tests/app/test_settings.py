@@ -1,0 +1,314 @@
+"""Settings from the environment, from a file and from arguments, and the language models that they choose."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.app import Memory, Settings, language_model, model_named, open_memory, settings_from
+from recollect.app.models import chosen_model
+from recollect.app.settings import ModelSpec
+from recollect.domain.limits import Limit, Period
+from recollect.errors import InvalidInput
+from recollect.models.language import Role
+from recollect.models.languages.by_role import ByRole, of_role
+from recollect.models.languages.cached import Cached
+from recollect.models.languages.pydantic_ai import PydanticModel
+from recollect.models.languages.settings import CallSettings
+from recollect.models.languages.unconfigured import NoLanguageModel
+from recollect.testing.models import ScriptedModel
+
+KEY, OTHER_KEY = "sk-1234567890", "sk-0987654321"
+URL, OTHER_URL = "http://127.0.0.1:9/v1", "http://127.0.0.1:10/v1"
+
+FILE = """
+embedder = "wordllama-128"
+limits = "2M/day,extract=500k/day"
+cache = "replies"
+
+[model]
+name = "openai:qwen3"
+base_url = "http://127.0.0.1:9/v1"
+api_key_env = "MY_KEY"
+timeout = 20
+structured = "prompted"
+
+[models]
+judge = "anthropic:claude-haiku-4-5"
+
+[models.assist]
+name = "openai:qwen3-4b"
+temperature = "none"
+concurrency = 2
+"""
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """What adapters were made with, by their names."""
+    seen: dict[str, dict] = {}
+    init = PydanticModel.__init__
+
+    def spy(self, name, **given):
+        seen.setdefault(name, []).append(given)
+        init(self, name, **given)
+
+    monkeypatch.setattr(PydanticModel, "__init__", spy)
+    return seen
+
+
+def place(made, name):
+    (given,) = made[name]
+    return given["base_url"], given["api_key"]
+
+
+# ---- the environment
+
+
+def test_nothing_set_is_no_model():
+    settings = settings_from({})
+    assert settings == Settings()
+    assert isinstance(language_model(settings), NoLanguageModel)
+    assert isinstance(model_named("none"), NoLanguageModel)
+
+
+def test_the_environment_chooses_models_limits_and_cache():
+    settings = settings_from(
+        {
+            "RECOLLECT_STORE": "s",
+            "RECOLLECT_MODEL": "openai:gpt-5-mini",
+            "RECOLLECT_MODEL_ASSIST": "openai:gpt-5-nano",
+            "RECOLLECT_MODEL_JUDGE": "",
+            "RECOLLECT_BASE_URL": URL,
+            "RECOLLECT_API_KEY": KEY,
+            "RECOLLECT_MODEL_TIMEOUT": "7.5",
+            "RECOLLECT_LIMITS": "2M/day,extract=500k/day",
+            "RECOLLECT_CACHE": "kept",
+        }
+    )
+    assert settings == Settings(
+        store="s",
+        api_key=KEY,
+        model="openai:gpt-5-mini",
+        base_url=URL,
+        call=CallSettings(timeout=7.5),
+        models={Role.ASSIST: ModelSpec(name="openai:gpt-5-nano")},
+        limits=(Limit(tokens=2_000_000, per=Period.DAY), Limit(tokens=500_000, per=Period.DAY, role="extract")),
+        cache="kept",
+    )
+    assert KEY not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("RECOLLECT_MODEL_TIMEOUT", "soon", "a number of seconds"),
+        ("RECOLLECT_MODEL_TIMEOUT", "0", "timeout"),
+        ("RECOLLECT_LIMITS", "much", "limits are written like"),
+        ("RECOLLECT_LIMITS", "thinking=5", "no role 'thinking'; there are: extract, consolidate"),
+        ("RECOLLECT_CONFIG", "/nowhere/at/all.toml", "no such file"),
+    ],
+)
+def test_what_the_environment_says_is_looked_at(variable, value, told):
+    with pytest.raises(InvalidInput, match=told):
+        settings_from({variable: value})
+
+
+# ---- the file
+
+
+@pytest.fixture
+def store(tmp_path):
+    (tmp_path / "recollect.toml").write_text(FILE)
+    return str(tmp_path)
+
+
+def test_the_stores_file_is_read(store, tmp_path):
+    settings = settings_from({"MY_KEY": KEY}, store=store)
+    call = CallSettings(timeout=20, structured="prompted")
+    assert settings == Settings(
+        store=store,
+        embedder="wordllama-128",
+        model="openai:qwen3",
+        base_url=URL,
+        model_key=KEY,
+        call=call,
+        models={
+            Role.JUDGE: ModelSpec(name="anthropic:claude-haiku-4-5"),
+            Role.ASSIST: ModelSpec(
+                name="openai:qwen3-4b",
+                call=CallSettings(timeout=20, structured="prompted", temperature=None, concurrency=2),
+            ),
+        },
+        limits=(Limit(tokens=2_000_000, per=Period.DAY), Limit(tokens=500_000, per=Period.DAY, role="extract")),
+        cache=str(tmp_path / "replies"),
+    )
+    assert KEY not in repr(settings)
+
+
+def test_another_file_may_be_named(store, tmp_path):
+    named = settings_from({"MY_KEY": KEY, "RECOLLECT_CONFIG": f"{store}/recollect.toml"}, store="elsewhere")
+    assert (named.store, named.model) == ("elsewhere", "openai:qwen3")
+
+
+def test_the_environment_comes_before_the_file(store):
+    environ = {
+        "MY_KEY": KEY,
+        "RECOLLECT_EMBEDDER": "wordllama",
+        "RECOLLECT_MODEL": "anthropic:claude-sonnet-5",
+        "RECOLLECT_MODEL_ASSIST": "openai:other",
+        "RECOLLECT_MODEL_TIMEOUT": "5",
+        "RECOLLECT_LIMITS": "7",
+        "RECOLLECT_CACHE": "kept",
+    }
+    settings = settings_from(environ, store=store)
+    assert (settings.embedder, settings.limits, settings.cache) == ("wordllama", (Limit(tokens=7),), "kept")
+    # The file's address and key are not for another model than the file's.
+    assert (settings.model, settings.base_url, settings.model_key) == ("anthropic:claude-sonnet-5", None, None)
+    assert settings.call == CallSettings(timeout=5, structured="prompted")
+    assert settings.models == {
+        Role.JUDGE: ModelSpec(name="anthropic:claude-haiku-4-5"),
+        Role.ASSIST: ModelSpec(name="openai:other"),
+    }
+    kept = settings_from({"MY_KEY": KEY, "RECOLLECT_MODEL_TIMEOUT": "5"}, store=store).models[Role.ASSIST]
+    assert kept.call.timeout == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("embeder = 'x'", "'embeder' is not a setting; there are: embedder"),
+        ("embedder = 3", "embedder is 3; it is a text"),
+        ("model = 3", "PROVIDER:MODEL, or a table"),
+        ("[model]\nbase_url = 'http://x'", "PROVIDER:MODEL, or a table"),
+        ("[model]\nname = 'openai:x'\ntemprature = 1", "'temprature' is not a setting of a model"),
+        ("[model]\nname = 'openai:x'\ntimeout = 'long'", "timeout"),
+        ("[model]\nname = 'openai:x'\ntimeout = -1", "timeout"),
+        ("[model]\nname = 'openai:x'\napi_key = 'sk-1'", "a key does not belong into a file"),
+        ("[model]\nname = 'openai:x'\napi_key_env = 'NO_SUCH'", "NO_SUCH, which is not set"),
+        ("models = 3", "a table of roles"),
+        ("[models]\nthinker = 'openai:x'", "no role 'thinker'"),
+        ("limits = 'x'", "limits are written like"),
+        ("= 3", "cannot be read"),
+        ("\xff", "cannot be read"),
+    ],
+)
+def test_what_a_file_says_is_looked_at(tmp_path, text, told):
+    path = tmp_path / "recollect.toml"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InvalidInput, match=told) as raised:
+        settings_from({}, store=str(tmp_path))
+    assert str(path) in str(raised.value)
+    assert "sk-1" not in str(raised.value)
+
+
+# ---- models
+
+
+def test_roles_share_the_default_models_address_and_key_where_the_provider_is_the_same(made):
+    settings = Settings(
+        model="openai:large",
+        base_url=URL,
+        api_key=KEY,
+        models={
+            Role.ASSIST: ModelSpec(name="openai:small"),
+            Role.JUDGE: ModelSpec(name="anthropic:claude"),
+            Role.ANSWER: ModelSpec(name=f"openai:other@{OTHER_URL}"),
+            Role.REFLECT: ModelSpec(name="openai:third", base_url=OTHER_URL, api_key=OTHER_KEY),
+            Role.EXTRACT: ModelSpec(name="none"),
+        },
+    )
+    model = language_model(settings)
+    assert isinstance(model, ByRole)
+    assert place(made, "openai:large") == (URL, KEY)
+    assert place(made, "openai:small") == (URL, KEY)
+    assert place(made, "anthropic:claude") == (None, None)
+    assert place(made, "openai:other") == (OTHER_URL, None)
+    assert place(made, "openai:third") == (OTHER_URL, OTHER_KEY)
+    assert isinstance(of_role(model, Role.EXTRACT), NoLanguageModel)
+    assert of_role(model, Role.CONSOLIDATE).name == "openai:large"
+
+
+def test_a_models_own_key_comes_before_that_of_all_endpoints(made):
+    language_model(Settings(model="openai:x", api_key=KEY, model_key=OTHER_KEY))
+    assert place(made, "openai:x") == (None, OTHER_KEY)
+
+
+def test_an_address_in_the_default_models_name_is_the_roles_too(made):
+    settings = Settings(model=f"openai:x@{URL}", api_key=KEY, models={Role.JUDGE: ModelSpec(name="openai:y")})
+    language_model(settings)
+    assert place(made, "openai:x") == place(made, "openai:y") == (URL, KEY)
+
+
+def test_without_a_default_model_the_address_is_an_openai_compatible_one(made):
+    models = {Role.JUDGE: ModelSpec(name="openai:y"), Role.ANSWER: ModelSpec(name="google:z")}
+    model = language_model(Settings(base_url=URL, api_key=KEY, models=models))
+    assert place(made, "openai:y") == (URL, KEY)
+    assert place(made, "google:z") == (None, None)
+    assert isinstance(of_role(model, Role.EXTRACT), NoLanguageModel)
+
+
+def test_roles_with_the_same_model_share_it():
+    models = {
+        Role.JUDGE: ModelSpec(name="openai:x"),
+        Role.ASSIST: ModelSpec(name="openai:x", call=CallSettings(retries=0)),
+    }
+    model = language_model(Settings(model="openai:x", models=models))
+    assert of_role(model, Role.JUDGE) is of_role(model, Role.EXTRACT)
+    assert of_role(model, Role.ASSIST) is not of_role(model, Role.EXTRACT)
+
+
+async def test_a_cache_stands_before_each_model(tmp_path, made):
+    settings = Settings(model="openai:x", base_url=URL, cache=str(tmp_path))
+    model = language_model(settings)
+    assert isinstance(model, Cached)
+    assert model.name == "openai:x"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["gpt-5-mini", "openai:", f"@{URL}"])
+def test_a_models_name_is_looked_at(name):
+    with pytest.raises(InvalidInput, match="PROVIDER:MODEL"):
+        language_model(Settings(model=name))
+    with pytest.raises(InvalidInput, match="PROVIDER:MODEL"):
+        language_model(Settings(models={Role.JUDGE: ModelSpec(name=name)}))
+
+
+# ---- arguments
+
+
+def test_an_argument_comes_before_settings(made):
+    settings = Settings(model="openai:x", base_url=URL, api_key=KEY, models={Role.JUDGE: ModelSpec(name="openai:j")})
+    own = ScriptedModel([])
+    assert chosen_model(own, settings) is own
+    named = chosen_model("openai:mine", settings)
+    assert (of_role(named, Role.EXTRACT).name, of_role(named, Role.JUDGE).name) == ("openai:mine", "openai:j")
+    assert place(made, "openai:mine") == (URL, KEY)
+    mixed = chosen_model({"assist": "openai:small", Role.ANSWER: own, "default": "openai:base"}, settings)
+    assert of_role(mixed, Role.ASSIST).name == "openai:small"
+    assert of_role(mixed, Role.ANSWER) is own
+    assert of_role(mixed, Role.JUDGE).name == "openai:base"
+    assert place(made, "openai:small") == (URL, KEY)
+    only = chosen_model({"answer": own}, settings)
+    assert isinstance(of_role(only, Role.EXTRACT), NoLanguageModel)
+    assert isinstance(chosen_model("none", Settings(model="openai:x")), NoLanguageModel)
+    with pytest.raises(InvalidInput, match="no role 'thinker'"):
+        chosen_model({"thinker": own}, settings)
+
+
+async def test_a_memory_takes_models_and_limits(tmp_path, monkeypatch):
+    with pytest.raises(InvalidInput, match="PROVIDER:MODEL"):
+        Memory.open(tmp_path, model="gpt")
+    with pytest.raises(InvalidInput, match="limits are written like"):
+        Memory.open(tmp_path, limits="much")
+    monkeypatch.setenv("RECOLLECT_MODEL", "gpt")
+    with pytest.raises(InvalidInput, match="PROVIDER:MODEL"):
+        Memory.open(tmp_path)
+    async with Memory.open(tmp_path, model=ScriptedModel([]), limits=[Limit(tokens=5)]) as memory:
+        assert await memory.banks() == ()
+
+
+async def test_a_memory_is_opened_from_settings_with_their_model(tmp_path):
+    with pytest.raises(InvalidInput, match="PROVIDER:MODEL"):
+        await open_memory(Settings(store=str(tmp_path), model="gpt"))
+    async with await open_memory(Settings(store=str(tmp_path), model="openai:x", base_url=URL)) as memory:
+        assert await memory.banks() == ()
