@@ -15,8 +15,10 @@ from recollect.domain.recalls import ArmStatus, Evidence, Recall, RecallReceipt,
 from recollect.errors import RecallFailed
 from recollect.models.embedder import Embedder
 from recollect.models.reranker import Reranker
+from recollect.models.timereader import TimeReader
 from recollect.recall.analyze import probe_for, read_question
 from recollect.recall.arms import Field, Found, run_arms
+from recollect.recall.asked_time import time_read
 from recollect.recall.fuse import reciprocal_ranks, union, weighed
 from recollect.recall.rerank import reranked
 from recollect.recall.settings import Arm, Fusion, RecallSettings, weights_of
@@ -39,13 +41,19 @@ class TemprRetriever:
     Args:
         embedder: the one the bank's vectors come from.
         reranker: optional; orders the first candidates anew.
+        time_reader: optional; reads the time asked about where the rules could not.
         settings: every constant of the pipeline.
     """
 
     def __init__(
-        self, embedder: Embedder, *, reranker: Reranker | None = None, settings: RecallSettings | None = None
+        self,
+        embedder: Embedder,
+        *,
+        reranker: Reranker | None = None,
+        time_reader: TimeReader | None = None,
+        settings: RecallSettings | None = None,
     ) -> None:
-        self._embedder, self._reranker = embedder, reranker
+        self._embedder, self._reranker, self._time_reader = embedder, reranker, time_reader
         self._settings = settings or RecallSettings()
 
     async def retrieve(self, query: Query, reader: StoreReader) -> Recall:
@@ -57,7 +65,9 @@ class TemprRetriever:
         """
         began = time.perf_counter()
         settings = self._settings
-        probe = await probe_for(read_question(query, await reader.speakers()), self._embedder)
+        question = read_question(query, await reader.speakers())
+        question, read = await time_read(question, query, self._time_reader, settings)
+        probe = await probe_for(question, self._embedder)
         search = await reader.search(probe, query.scope, settings.weights)
         reach = settings.reaches[query.effort]
         reach = replace(reach, candidates=max(reach.candidates, query.limit))
@@ -71,7 +81,7 @@ class TemprRetriever:
         room = fitting(tokens, query.max_tokens)
         reasons = _reasons(found, [candidate.ref for candidate in kept[:room]])
         return Recall(
-            evidence=tuple(_evidence(candidate, reasons.get(candidate.ref, ())) for candidate in kept[:room]),
+            evidence=tuple(_evidence(candidate, reasons[candidate.ref]) for candidate in kept[:room]),
             receipt=RecallReceipt(
                 arms=tuple(arm.report for arm in found.values()),
                 fusion=settings.fusion.value,
@@ -82,7 +92,7 @@ class TemprRetriever:
                 tokens=sum(tokens[:room]),
                 during=probe.during,
                 seconds=time.perf_counter() - began,
-                notes=notes,
+                notes=(*read, *notes),
             ),
         )
 
@@ -145,14 +155,13 @@ def _activations(found: Mapping[Arm, Found], refs: Refs) -> np.ndarray[tuple[int
 
 def _reasons(found: Mapping[Arm, Found], refs: Sequence[int]) -> dict[int, tuple[Why, ...]]:
     """For each of these candidates the arms that brought it."""
-    wanted = np.array(refs, dtype=np.int64)
-    reasons: dict[int, tuple[Why, ...]] = {}
+    reasons: dict[int, tuple[Why, ...]] = dict.fromkeys(refs, ())
     for arm, result in found.items():
         hits = result.hits
-        for at in np.flatnonzero(np.isin(hits.refs, wanted)).tolist():
-            ref = int(hits.refs[at])
-            why = Why(arm=arm.value, rank=at + 1, score=float(hits.scores[at]))
-            reasons[ref] = (*reasons.get(ref, ()), why)
+        ranks = {ref: rank for rank, ref in enumerate(hits.refs.tolist(), start=1)}
+        for ref in ranks.keys() & reasons.keys():
+            why = Why(arm=arm.value, rank=ranks[ref], score=float(hits.scores[ranks[ref] - 1]))
+            reasons[ref] = (*reasons[ref], why)
     return reasons
 
 

@@ -59,7 +59,10 @@ class SpreadSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallSettings:
-    """The recall pipeline. ``deadline_s`` is what each arm may take; ``rrf_k`` the constant of equation 15."""
+    """The recall pipeline. ``deadline_s`` is what each arm may take; ``rrf_k`` the constant of equation 15.
+
+    ``read_time_deadline_s`` is what a model may take to read a time that the rules could not.
+    """
 
     arms: tuple[Arm, ...] = tuple(Arm)
     fusion: Fusion = Fusion.CALIBRATED
@@ -68,6 +71,7 @@ class RecallSettings:
     deadline_s: float = 5.0
     rerank_top: int = 50
     rerank_deadline_s: float = 30.0
+    read_time_deadline_s: float = 10.0
     spread: SpreadSettings = field(default_factory=SpreadSettings)
     reaches: dict[Effort, Reach] = field(
         default_factory=lambda: {
