@@ -5,10 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from recollect.errors import InvalidInput
+
+TRAIT_LEVELS = range(1, 6)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disposition:
-    """Hindsight's behavioural parameters (section 5.1): three traits from 1 to 5, and how strongly they bias."""
+    """Hindsight's behavioural profile (section 5.2.1, equations 18 to 21).
+
+    ``skepticism`` (1 trusting, 5 skeptical), ``literalism`` (1 flexible, 5 literal) and ``empathy`` (1 detached,
+    5 empathetic) are whole numbers; ``bias_strength``, in [0, 1], is how strongly they shape what is concluded.
+
+    Raises:
+        InvalidInput: one of them is out of its range.
+    """
 
     skepticism: int = 3
     literalism: int = 3
@@ -17,24 +28,32 @@ class Disposition:
 
     def __post_init__(self) -> None:
         for trait in (self.skepticism, self.literalism, self.empathy):
-            if not 1 <= trait <= 5:
-                raise ValueError("skepticism, literalism and empathy lie between 1 and 5")
+            if trait not in TRAIT_LEVELS:
+                raise InvalidInput("skepticism, literalism and empathy are whole numbers that lie between 1 and 5")
         if not 0.0 <= self.bias_strength <= 1.0:
-            raise ValueError("bias_strength lies between 0 and 1")
+            raise InvalidInput("bias_strength lies between 0 and 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Who a bank's agent is."""
+    """Who a bank's agent is (Hindsight, equation 22). ``background`` is a short text in the first person.
+
+    Raises:
+        InvalidInput: the name is blank.
+    """
 
     name: str
     background: str = ""
     disposition: Disposition = Disposition()
 
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise InvalidInput("a profile needs a name")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankInfo:
-    """A bank in numbers; ``size_bytes`` counts all its files."""
+    """A bank in numbers; ``size_bytes`` counts all its files, ``links_by_kind`` the links of each kind."""
 
     name: str
     messages: int
@@ -42,6 +61,7 @@ class BankInfo:
     items: int
     entities: int
     links: int
+    links_by_kind: dict[str, int]
     first: datetime | None
     last: datetime | None
     embedder: str

@@ -11,6 +11,7 @@ from recollect.domain.items import Item, ItemKind
 from recollect.models.embedder import Embedder
 from recollect.retain.turns import Turn, turn_from
 from recollect.store.protocol import StoreReader
+from recollect.text.when import describe
 
 Floats = NDArray[np.float32]
 
@@ -51,5 +52,12 @@ async def embed_items(items: Sequence[Item], reader: StoreReader, embedder: Embe
         rebuilt = [turn_from(items[at], [sources[s] for s in items[at].sources]) for at in turns]
         vectors[turns] = await embed_turns(rebuilt, embedder)
     if rest:
-        vectors[rest] = await embedder.embed([items[at].text for at in rest])
+        vectors[rest] = await embedder.embed([embedded_text(items[at]) for at in rest])
     return vectors
+
+
+def embedded_text(item: Item) -> str:
+    """An item's text with its times in words, where it does not say them itself (section 4.1.2)."""
+    said = (describe(occurrence.interval) for occurrence in item.occurrences)
+    unsaid = [words for words in dict.fromkeys(said) if words not in item.text]
+    return f"{item.text} ({'; '.join(unsaid)})" if unsaid else item.text

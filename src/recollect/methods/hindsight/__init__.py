@@ -1,0 +1,1 @@
+"""Hindsight (Latimer et al., 2025): facts, observations, opinions and reflection."""

@@ -1,0 +1,144 @@
+"""Who an agent is, as it learns more about itself (Hindsight, section 5.6, equation 27)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from recollect.errors import InvalidInput
+from recollect.models.language import LanguageModel, Prompt, Role
+from recollect.text.fence import DATA_RULE, fenced
+
+OPERATION: Final = "hindsight.background"
+MOST_CHARACTERS: Final = 400
+
+_FIRST_PERSON: Final = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
+_SAYS_I: Final = re.compile(r"\bI\b")
+_SECOND_PERSON: Final = re.compile(r"(?:^|[.!?]\s+)(?:you|your|yours)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """The background after merging: short, and in the first person."""
+
+    background: str
+
+    def __post_init__(self) -> None:
+        if not self.background.strip():
+            raise ValueError("the background is empty")
+        if len(self.background) >= MOST_CHARACTERS:
+            raise ValueError(f"the background has {len(self.background)} characters; keep it under {MOST_CHARACTERS}")
+        if not _FIRST_PERSON.search(self.background) or _SECOND_PERSON.search(self.background):
+            raise ValueError("the background must be in the first person: 'I am', not 'You are'")
+
+
+async def merged_background(current: str, snippet: str, model: LanguageModel) -> str:
+    """The background with what a snippet adds (equation 27); where they conflict, the snippet holds.
+
+    Without a background so far, the snippet in the first person is the background, and no model is asked, unless it is
+    too long.
+
+    Raises:
+        InvalidInput: the snippet is blank.
+        ModelError: the model failed; there is no merged background then.
+    """
+    new = normalised(snippet)
+    if not new:
+        raise InvalidInput("the background to add is blank")
+    if not current.strip() and len(new) < MOST_CHARACTERS:
+        return new
+    reply = await model.generate(merge_prompt(current, new), Merged)
+    return reply.value.background.strip()
+
+
+_SYSTEM: Final = f"""You keep the short text in which an agent says who it is.
+
+Merge what is new about the agent into what it says so far:
+- Where the two conflict, what is new holds, and the old statement goes. Where the new is merely more exact, keep the \
+more exact one.
+- Keep everything else of both; add nothing of your own.
+- Write in the first person throughout ("I was born", "my team").
+- Under {MOST_CHARACTERS} characters, so leave out the least telling details where there is too much.
+
+{DATA_RULE}"""
+
+
+def merge_prompt(current: str, new: str) -> Prompt:
+    """What is asked of a background and of what is to be merged into it."""
+    return Prompt(
+        role=Role.CONSOLIDATE,
+        operation=OPERATION,
+        subject="background",
+        system=_SYSTEM,
+        text=f"{fenced('so_far', current)}\n\n{fenced('new', new)}",
+    )
+
+
+# An adverb may stand between a subject and its verb.
+_ADVERB: Final = r"(?P<adverb>(?:\s+(?:\w+ly|also|always|both|each|just|never|now|often|once|still))?)"
+_VERB: Final = r"(?P<verb>aren['’]t|weren['’]t|are|were)\b"
+_TO_BE: Final = {"are": "am", "were": "was", "aren't": "am not", "weren't": "wasn't"}
+_IS: Final = re.compile(rf"\byou{_ADVERB}\s+{_VERB}", re.IGNORECASE)
+_IS_ASKED: Final = re.compile(r"\b(?P<verb>are|were)\s+you\b", re.IGNORECASE)
+# "You like tea and are an engineer": the second verb has the same subject.
+_AND_IS: Final = re.compile(rf"(?P<before>\bI\b[^.!?;]{{0,200}}?,?\s(?:and|but|or)){_ADVERB}\s+{_VERB}")
+_SHORT: Final = re.compile(r"\byou['’](?P<verb>re|ve|ll|d)\b", re.IGNORECASE)
+_OWN: Final = re.compile(r"\b(?P<word>yourself|yours|your)\b", re.IGNORECASE)
+_YOU: Final = re.compile(
+    r"(?P<before>[\w'’]+|[^\w\s])?(?P<gap>\s*)(?<![-\w])you(?![-\w])(?P<after>\s+[\w'’]+)?", re.IGNORECASE
+)
+
+_OWNED: Final = {"your": "my", "yours": "mine", "yourself": "myself"}
+_OPENERS: Final = frozenset(
+    "and but or because since when while if that as so although though where after before until what which who than "
+    "then".split()
+)
+_FOLLOWERS: Final = frozenset(
+    "a an the my your his her its our their this that these those and or but to for with of by from about at on in "
+    "into as because when while if since so very too again back there here".split()
+)
+_TRANSITIVE: Final = frozenset(
+    "to for with of by from about at on in into over near behind between like than call calls called name named help "
+    "helps helped teach teaches taught trust trusts trusted know knows knew love loves loved make makes made let lets "
+    "give gives gave tell tells told ask asks asked pay pays paid hire hired".split()
+)
+
+
+def normalised(snippet: str) -> str:
+    """A snippet about the agent in the first person: "You are a creative engineer" becomes "I am a creative engineer".
+
+    By rule, so that it needs no model. Where somebody says "I" already, "you" is somebody else, and all stays as it is.
+    """
+    text = " ".join(snippet.split())
+    if _SAYS_I.search(text):
+        return text
+    text = _SHORT.sub(lambda found: f"I'{'m' if found['verb'].lower() == 're' else found['verb'].lower()}", text)
+    text = _IS.sub(lambda found: f"I{found['adverb']} {_first(found['verb'])}", text)
+    text = _IS_ASKED.sub(lambda found: _cased(found["verb"], f"{_first(found['verb'])} I"), text)
+    text = _OWN.sub(lambda found: _cased(found["word"], _OWNED[found["word"].lower()]), text)
+    text = _YOU.sub(_subject_or_object, text)
+    return _AND_IS.sub(lambda found: f"{found['before']}{found['adverb']} {_first(found['verb'])}", text)
+
+
+def _first(verb: str) -> str:
+    return _TO_BE[verb.lower().replace("’", "'")]
+
+
+def _cased(model: str, word: str) -> str:
+    """The word with a capital where the one it stands for has one."""
+    return word[0].upper() + word[1:] if model[0].isupper() else word
+
+
+def _subject_or_object(found: re.Match[str]) -> str:
+    """A "you" as "I" where something is said of it, as "me" where something is done to it."""
+    before, after = found["before"] or "", (found["after"] or "").strip()
+    me = before.lower() in _TRANSITIVE or (
+        bool(before) and before[-1].isalnum() and before.lower() not in _OPENERS and _ends(after)
+    )
+    return f"{before}{found['gap']}{'me' if me else 'I'}{found['after'] or ''}"
+
+
+def _ends(after: str) -> bool:
+    """Whether what follows is no verb: nothing, a name, or a word that none begins with."""
+    return not after or after[0].isupper() or after.lower() in _FOLLOWERS

@@ -1,0 +1,216 @@
+"""From a conversation to chunks, and from a model's reply to items and causal links (Hindsight, section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
+from typing import Final
+
+from recollect.domain.entities import EntityKind
+from recollect.domain.items import Item, ItemKind, Network, Occurrence
+from recollect.domain.links import Link, LinkKind
+from recollect.domain.messages import Role, StoredMessage
+from recollect.domain.opinions import Assessment
+from recollect.domain.time import Interval
+from recollect.methods.hindsight.opinions import in_first_person, opinion_id
+from recollect.methods.hindsight.replies import MOST_FACTS, ExtractedFact, ExtractedFacts, read_span
+from recollect.retain.directory import normalise, short_hash
+from recollect.retain.embed import embedded_text
+from recollect.retain.weave import Draft
+from recollect.text.terms import STOP_WORDS, words
+from recollect.text.when import describe
+
+CAUSAL_WEIGHT: Final = 1.0  # section 4.1.4: whatever strength the model saw in it
+
+_STOPS: Final = (".", "!", "?", "…")
+_FACTS_BETWEEN: Final = 1000  # places in a session's order between two messages: more than a reply has facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Messages of one session to extract from, in order, after a few of its earlier ones that help to read them.
+
+    ``tokens`` is what the messages cost. ``agent`` is the agent's name; ``named`` says that it was chosen for the
+    agent: where nobody did, a bank bears the name of whoever it is about, and a speaker of that name is not the agent.
+    """
+
+    context: tuple[StoredMessage, ...]
+    messages: tuple[StoredMessage, ...]
+    tokens: int
+    agent: str
+    named: bool
+
+    @property
+    def session(self) -> str:
+        return self.messages[0].session
+
+    @property
+    def subject(self) -> str:
+        """What it is called in the ledger and in recordings: the session, and where in it the chunk begins."""
+        return f"{self.session}#{self.messages[0].position}"
+
+    @property
+    def shown(self) -> tuple[StoredMessage, ...]:
+        """The messages in the order in which they are numbered, from 1."""
+        return (*self.context, *self.messages)
+
+    def fact_id(self, n: int) -> str:
+        """The id of the ``n``-th fact, from 0: the same whatever the fact says, so that a second reading of the same
+        messages replaces the first."""
+        return f"fact:{short_hash(self.session, *(message.id for message in self.messages))}:{n}"
+
+    def by_agent(self, message: StoredMessage) -> bool:
+        """Whether the bank's own agent said it: an assistant, or somebody of the agent's name."""
+        named = self.named and normalise(message.speaker) == normalise(self.agent)
+        return named or message.role is Role.ASSISTANT
+
+
+def cut(costs: Sequence[int], budget: int) -> list[range]:
+    """Places of neighbours that cost at most the budget together; what costs more by itself stands alone."""
+    starts, spent = [0] if costs else [], 0
+    for place, cost in enumerate(costs):
+        if place and spent + cost > budget:
+            starts.append(place)
+            spent = 0
+        spent += cost
+    return [range(start, stop) for start, stop in pairwise([*starts, len(costs)])]
+
+
+def check_facts(reply: ExtractedFacts, chunk: Chunk) -> None:
+    """Hold a reply against the messages that were shown.
+
+    Raises:
+        ValueError: a number is that of no message, a fact comes from earlier messages alone, or something is called
+            the agent's own that it cannot be.
+    """
+    voices = [chunk.by_agent(message) for message in chunk.shown]
+    for number, fact in enumerate(reply.facts, start=1):
+        if max(fact.messages) > len(voices):
+            raise ValueError(f"fact {number} names message {max(fact.messages)}; they are numbered 1 to {len(voices)}")
+        if max(fact.messages) <= len(chunk.context):
+            raise ValueError(f"fact {number} comes from messages of the context alone; leave it out")
+        if fact.type != "world" and not any(voices):
+            raise ValueError(f"fact {number} is of type {fact.type}, but no message is the agent's: it is world")
+        if fact.type == "opinion":
+            _check_opinion(number, fact, voices)
+
+
+def _check_opinion(number: int, fact: ExtractedFact, voices: Sequence[bool]) -> None:
+    if not any(voices[message - 1] for message in fact.messages):
+        raise ValueError(f"fact {number} is an opinion, but none of its messages is the agent's: it is world")
+    if not in_first_person(fact.what):
+        raise ValueError(f"fact {number} is an opinion; it must begin in the first person, as in 'I think'")
+
+
+def narrative(fact: ExtractedFact) -> str:
+    """The dimensions as running text: what happened, when and where beside it, then who they are and why; a dimension
+    that says nothing new is left out."""
+    text = fact.what.strip()
+    aside = [part.strip(" .;") for part in (fact.when, fact.where) if not _says(text, part)]
+    if aside:
+        text = f"{text.rstrip('.')} ({'; '.join(aside)})"
+    text = _stopped(text)
+    for part in (fact.who, fact.why):
+        if not _says(text, part):
+            text = f"{text} {_stopped(part.strip()[0].upper() + part.strip()[1:])}"
+    return text
+
+
+def _stopped(text: str) -> str:
+    return text if text.rstrip("\"'”’)")[-1:] in _STOPS else f"{text}."
+
+
+def _says(text: str, part: str) -> bool:
+    """Whether a text holds the words of a part one after the other; small words do not count."""
+    said, wanted = (" ".join(word for word in words(one) if word not in STOP_WORDS) for one in (text, part))
+    return f" {wanted} " in f" {said} " or not wanted
+
+
+def drafts_of(reply: ExtractedFacts, chunk: Chunk, *, confidence: float, now: datetime) -> list[Draft]:
+    """The items that a reply becomes, in its order; it has passed :func:`check_facts`."""
+    return [_draft(fact, n, chunk, confidence, now) for n, fact in enumerate(reply.facts)]
+
+
+def _draft(fact: ExtractedFact, n: int, chunk: Chunk, confidence: float, now: datetime) -> Draft:
+    sources = [chunk.shown[number - 1] for number in dict.fromkeys(fact.messages)]
+    span = read_span(fact.start, fact.end, sources[0].at.tzinfo)
+    item = Item(
+        id=chunk.fact_id(n),
+        kind=ItemKind.FACT,
+        text=narrative(fact),
+        session=chunk.session,
+        speaker=sources[0].speaker,
+        sources=tuple(message.id for message in sources),
+        mentioned=max(sources, key=_place).at,
+        recorded=now,
+        order=min(map(_place, sources)) * _FACTS_BETWEEN + n,
+        occurrences=() if span is None else (_occurrence(fact, span),),
+        network=Network(fact.type) if fact.type != "opinion" else None,
+    )
+    if fact.type == "opinion":
+        item = _opinion(item, fact.what, chunk.agent, confidence)
+    names = tuple((entity.name.strip(), EntityKind(entity.kind)) for entity in fact.entities)
+    return Draft(item=item, embedded=embedded_text(item), names=names)
+
+
+def _occurrence(fact: ExtractedFact, span: Interval) -> Occurrence:
+    return Occurrence(words=fact.when.strip() or describe(span), interval=span)
+
+
+def _opinion(item: Item, statement: str, agent: str, confidence: float) -> Item:
+    """The first step of an opinion (:mod:`recollect.methods.hindsight.opinions`)."""
+    stem = opinion_id(statement)
+    return replace(
+        item,
+        id=f"{stem}:0:{Assessment.FORMED.value}",
+        kind=ItemKind.OPINION,
+        session=stem,
+        speaker=agent,
+        order=0,
+        confidence=confidence,
+    )
+
+
+def _place(message: StoredMessage) -> int:
+    return message.position
+
+
+def new_drafts(drafts: Sequence[Draft], kept: Iterable[Item]) -> list[Draft]:
+    """The drafts that change something, given what the bank keeps under their ids.
+
+    A fact that is read again takes the older one's place, and has been known as long. An opinion that is held already
+    has a history of its own, to which voicing it once more adds nothing; nor does voicing it twice.
+    """
+    before = {item.id: item for item in kept}
+    new: dict[str, Draft] = {}
+    for draft in drafts:
+        old = before.get(draft.item.id)
+        if old is None:
+            new.setdefault(draft.item.id, draft)
+        elif draft.item.kind is ItemKind.FACT:
+            new[draft.item.id] = replace(draft, item=replace(draft.item, recorded=old.recorded))
+    return list(new.values())
+
+
+def causal_links(reply: ExtractedFacts, drafts: Sequence[Draft]) -> list[Link]:
+    """The relations between the facts of a reply, each once, with their kind for a label (section 4.1.4)."""
+    links = [
+        Link(
+            source=drafts[at].item.id,
+            target=drafts[relation.target - 1].item.id,
+            kind=LinkKind.CAUSAL,
+            weight=CAUSAL_WEIGHT,
+            label=relation.relation,
+        )
+        for at, fact in enumerate(reply.facts)
+        for relation in fact.relations
+    ]
+    return [link for link in dict.fromkeys(links) if link.source != link.target]
+
+
+def leftovers(chunk: Chunk, drafts: Sequence[Draft]) -> list[str]:
+    """The ids that facts of an earlier reading of the chunk may have, and none of this one has."""
+    taken = {draft.item.id for draft in drafts}
+    return [id_ for id_ in map(chunk.fact_id, range(MOST_FACTS)) if id_ not in taken]

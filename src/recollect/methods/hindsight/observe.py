@@ -1,0 +1,219 @@
+"""Observations: what is known of an entity, put together from its facts (Hindsight, section 4.1.5, equation 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from recollect.domain.changes import Changeset, Supersession
+from recollect.domain.entities import Entity
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.jobs import Job
+from recollect.methods.hindsight.evidence import dated
+from recollect.methods.hindsight.replies import MOST_OBSERVATIONS, Observations, Observed
+from recollect.methods.hindsight.settings import ObserveSettings
+from recollect.models.language import Prompt, Role
+from recollect.ports import Derive, Parts
+from recollect.retain.directory import short_hash
+from recollect.retain.embed import embedded_text
+from recollect.retain.weave import Draft, weave
+from recollect.store.protocol import StoreReader
+from recollect.text.fence import DATA_RULE, fenced
+
+KIND: Final = "hindsight.observe"
+FEWEST: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Observation with its constants."""
+
+    settings: ObserveSettings = ObserveSettings()
+
+    def build(self, parts: Parts) -> Observer:
+        return Observer(parts, self.settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What observations of an entity are made from: its newest facts, the oldest first; ``more`` were left out.
+
+    ``id`` is the same for the same facts in the same words: observations carry it in their own ids.
+    """
+
+    entity: Entity
+    facts: tuple[Item, ...]
+    more: bool
+
+    @property
+    def id(self) -> str:
+        told = (part for fact in self.facts for part in (fact.id, fact.text))
+        return f"observation:{short_hash(self.entity.id, *told)}"
+
+    def observed_by(self, item: Item) -> bool:
+        """Whether an observation was made from these very facts."""
+        return item.id.rpartition(":")[0] == self.id
+
+
+class Observer:
+    """Observes an entity anew when its facts change. See :class:`recollect.ports.Consolidator`."""
+
+    def __init__(self, parts: Parts, settings: ObserveSettings) -> None:
+        self._parts, self._settings = parts, settings
+
+    @property
+    def kind(self) -> str:
+        return KIND
+
+    def causes(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
+        """A job for each entity that new facts mention, due when no more have come for a while."""
+        sources = {entry.item.id: entry.item.sources for entry in changes.items if entry.item.kind is ItemKind.FACT}
+        entities: dict[str, dict[str, None]] = {}
+        for mention in changes.mentions:
+            if mention.item in sources:
+                entities.setdefault(mention.entity, {}).update(dict.fromkeys(sources[mention.item]))
+        due = now + timedelta(seconds=self._settings.debounce_s)
+        return tuple(_job(entity, tuple(messages), due) for entity, messages in entities.items())
+
+    async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
+        """Observe the job's entity; what is derived supersedes what was observed of it before.
+
+        An entity with few facts, or observed by these very facts already, costs no call.
+        """
+        basis = await self._basis(job.payload, reader)
+        reply = None if basis is None else await self._observed(basis)
+
+        async def derive() -> Changeset:
+            if basis is None or reply is None:
+                return Changeset()
+            changes = await self._derive(basis, reply, reader, now)
+            return Changeset(jobs=(_job(job.payload, job.messages, now),)) if changes is None else changes
+
+        return derive
+
+    async def _basis(self, entity_id: str, reader: StoreReader) -> Basis | None:
+        """What to observe the entity by; ``None`` where there is nothing to do."""
+        entities = await reader.entities([entity_id])
+        found = await reader.items_of([ItemKind.FACT], entity=entity_id, limit=self._settings.facts + 1)
+        if not entities or len(found) < self._settings.min_facts:
+            return None
+        facts = tuple(reversed(found[: self._settings.facts]))
+        basis = Basis(entity=entities[0], facts=facts, more=len(found) > len(facts))
+        current = await reader.items_of([ItemKind.OBSERVATION], entity=entity_id)
+        return None if any(map(basis.observed_by, current)) else basis
+
+    async def _observed(self, basis: Basis) -> Observations:
+        reply = await self._parts.model.generate(
+            observation_prompt(basis),
+            Observations,
+            check=lambda reply: check_observations(reply, len(basis.facts), self._settings.few),
+        )
+        return reply.value
+
+    async def _derive(self, basis: Basis, reply: Observations, reader: StoreReader, now: datetime) -> Changeset | None:
+        """The observations woven in; ``None`` when a fact that was shown is gone, or holds no longer."""
+        # Read first: whatever changes after this makes the commit fail, and all is derived anew.
+        seen = (await reader.known([], [])).version
+        facts = await reader.items([fact.id for fact in basis.facts])
+        if {one.id: one.text for one in facts if one.superseded is None} != {one.id: one.text for one in basis.facts}:
+            return None
+        before = await reader.items_of([ItemKind.OBSERVATION], entity=basis.entity.id)
+        items = [
+            _item(observed, n, basis, self._settings.sources, now) for n, observed in enumerate(reply.observations)
+        ]
+        name = (basis.entity.name, basis.entity.kind)
+        changes = await weave(
+            [Draft(item=item, embedded=embedded_text(item), names=(name,)) for item in items],
+            embedder=self._parts.embedder,
+            reader=reader,
+            links=self._settings.links,
+            resolve=self._settings.resolve,
+        )
+        return replace(changes, seen=seen, supersedes=superseded(before, items, now))
+
+
+def check_observations(reply: Observations, facts: int, few: int) -> None:
+    """Hold a reply against the facts that were shown.
+
+    Raises:
+        ValueError: a number is that of no fact, or many facts gave few observations.
+    """
+    for observed in reply.observations:
+        if max(observed.facts) > facts:
+            raise ValueError(f"there is no fact {max(observed.facts)}; they are numbered 1 to {facts}")
+    if facts > few and len(reply.observations) < FEWEST:
+        raise ValueError(f"{facts} facts hold more than {len(reply.observations)} observations; give at least {FEWEST}")
+
+
+def _item(observed: Observed, n: int, basis: Basis, most_sources: int, now: datetime) -> Item:
+    facts = [basis.facts[number - 1] for number in dict.fromkeys(observed.facts)]
+    sources = dict.fromkeys(source for fact in facts for source in fact.sources)
+    return Item(
+        id=f"{basis.id}:{n}",
+        kind=ItemKind.OBSERVATION,
+        text=observed.text.strip(),
+        # An entity is to its observations what a session is to its turns: they stand in it one after the other.
+        session=basis.entity.id,
+        speaker=facts[0].speaker,
+        sources=tuple(sources)[:most_sources],
+        mentioned=max(fact.mentioned for fact in facts),
+        recorded=now,
+        order=n,
+        derived_from=tuple(fact.id for fact in facts),
+    )
+
+
+def superseded(before: Sequence[Item], items: Sequence[Item], now: datetime) -> tuple[Supersession, ...]:
+    """What becomes of earlier observations: each gives way to the new one that shares most of its facts, if one does.
+
+    So when the new one is forgotten with the facts that only it rests on, the earlier one holds again.
+    """
+    new = {item.id for item in items}
+    return tuple(Supersession(item=old.id, by=_successor(old, items), at=now) for old in before if old.id not in new)
+
+
+def _successor(old: Item, items: Sequence[Item]) -> str | None:
+    shared = {item.id: len(set(item.derived_from) & set(old.derived_from)) for item in items}
+    best = max(shared, key=lambda id_: shared[id_], default=None)
+    return best if best is not None and shared[best] else None
+
+
+def _job(entity: str, messages: Sequence[str], due: datetime) -> Job:
+    return Job(id=f"{KIND}:{entity}", kind=KIND, payload=entity, messages=tuple(messages), due=due)
+
+
+_SYSTEM: Final = f"""You write down what is known of one person, place or thing, from the facts that a memory holds.
+
+Give {FEWEST} to {MOST_OBSERVATIONS} observations; where there are few facts, give fewer. An observation is one or two \
+sentences in the third person that name their subject and can be understood by themselves. Between them they say who \
+or what it is: identity, roles and relations, traits that facts show, habits and activities, plans, what has changed.
+
+- Put facts that belong together into one observation; do not retell the facts one by one.
+- Say only what the facts bear out. No guesses ("probably", "seems"), no praise or blame, no view of your own: \
+somebody of any temper would put it the same way. What people think or like is told as theirs.
+- Keep names, numbers and dates. Say since when or when, where that is known.
+- Where facts contradict each other, take what was said later, or what most of them say, and mention the change where \
+it tells something.
+- facts: the numbers of the facts that the observation rests on, all of them and no others.
+
+{DATA_RULE}"""
+
+
+def observation_prompt(basis: Basis) -> Prompt:
+    """What is asked of an entity and its facts; facts are numbered from 1."""
+    lines = [f"[{number}] {dated(fact)}" for number, fact in enumerate(basis.facts, start=1)]
+    count = len(basis.facts)
+    note = " Earlier ones are left out." if basis.more else ""
+    return Prompt(
+        role=Role.CONSOLIDATE,
+        operation=KIND,
+        subject=basis.entity.name,
+        system=_SYSTEM,
+        text=(
+            f"{fenced('entity', f'{basis.entity.name} ({basis.entity.kind.value})')}\n\n"
+            f"{fenced('facts', chr(10).join(lines))}\n\n"
+            f"There {'is 1 fact' if count == 1 else f'are {count} facts'}, the oldest first.{note}"
+        ),
+    )

@@ -1,0 +1,252 @@
+"""Opinions as items: how a trajectory is kept, and how it is read again (Hindsight, section 5.4.1, equation 24).
+
+Every step of an opinion is an item of its own: its id is the opinion's, ``opinion:{stem}``, with the step's number and
+what made it. It supersedes the step before it, is derived from that one and from the evidence that moved it, and is
+linked to the evidence by what the evidence said. So nothing is overwritten, and when what moved an opinion is
+forgotten, the step before holds again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+import numpy as np
+
+from recollect.domain.changes import Changeset, Supersession
+from recollect.domain.entities import EntityKind
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.links import Link, LinkKind
+from recollect.domain.opinions import Assessment, Opinion, OpinionStep
+from recollect.models.embedder import Embedder
+from recollect.retain.likeness import ResolveSettings
+from recollect.retain.link import LinkSettings
+from recollect.retain.weave import Draft, weave
+from recollect.store.profiles import read_profile
+from recollect.store.protocol import StoreReader
+from recollect.text.terms import terms
+
+_STEP: Final = re.compile(
+    r"(?P<opinion>.+):(?P<number>\d+):(?P<assessment>formed|reinforce|weaken|contradict|revised)", re.DOTALL
+)
+_OPENING: Final = re.compile(
+    r"\b(?:previously\b.*?\bbut now,? )?"
+    r"(?:in my (?:view|opinion),? |to me,? |(?:i|i['’]ve|i['’]m)(?: now| still| have| come to|,)* "
+    r"(?:think|believe|feel|find|hold|am convinced|convinced) )",
+    re.IGNORECASE,
+)
+_FIRST_PERSON: Final = re.compile(r"(?:[\w’']+,?\s+){0,3}(?:I(?:['’](?:m|ve|d|ll))?|[Mm]e|[Mm]y|[Mm]yself)(?![\w’'])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpinionSettings:
+    """How an opinion joins the graph: its links, and what its names mean."""
+
+    links: LinkSettings = LinkSettings()
+    resolve: ResolveSettings = ResolveSettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStep:
+    """A step that an opinion shall take, or its first; ``entities`` are names, ``evidence`` ids of items."""
+
+    opinion: str
+    text: str
+    confidence: float
+    assessment: Assessment
+    evidence: tuple[str, ...]
+    entities: tuple[str, ...] = ()
+
+
+Plan = Callable[[Sequence[Opinion]], Sequence[PlannedStep]]
+
+
+def opinion_id(statement: str) -> str:
+    """The opinion that a statement is one of: the same for statements on the same matter in like words.
+
+    What opens it ("I think", "in my view"), the order of its words, their endings and a "not" make no difference: who
+    comes to think the opposite has changed an opinion, and has not got two.
+    """
+    matter = _OPENING.sub("", statement, count=1)
+    found = np.unique(terms(matter))
+    words = found.astype("<u4").tobytes() if found.size else matter.casefold().encode("utf-8", "replace")
+    return f"opinion:{hashlib.blake2b(words, digest_size=8).hexdigest()}"
+
+
+def in_first_person(statement: str) -> bool:
+    """Whether a statement begins in the first person ("I think", "In my view", "On balance, I")."""
+    return _FIRST_PERSON.match(statement.strip()) is not None
+
+
+async def opinions_of(reader: StoreReader, *, entity: str | None = None) -> list[Opinion]:
+    """The opinions that a bank holds, with their trajectories; what moved last first.
+
+    Args:
+        reader: the bank.
+        entity: the id of an entity; only opinions that mention it.
+    """
+    items = await reader.items_of([ItemKind.OPINION], superseded=True)
+    mentions = await reader.mentions_of([item.id for item in items])
+    names = {one.id: one.name for one in await reader.entities({mention.entity for mention in mentions})}
+    entities: dict[str, dict[str, str]] = {}
+    for mention in mentions:
+        if mention.entity in names:  # else it was forgotten between two looks
+            entities.setdefault(mention.item, {})[mention.entity] = names[mention.entity]
+    opinions = trajectories(items, {item: tuple(of.values()) for item, of in entities.items()})
+    if entity is None:
+        return opinions
+    return [opinion for opinion in opinions if entity in entities.get(opinion.steps[-1].id, {})]
+
+
+def trajectories(items: Iterable[Item], entities: Mapping[str, Sequence[str]]) -> list[Opinion]:
+    """Steps, in any order, as opinions: those that still hold, what moved last first.
+
+    Args:
+        items: items of opinions; one that is no step is an opinion's first, as it was voiced.
+        entities: for the ids of items the names of what they mention.
+    """
+    steps: dict[str, list[tuple[int, Item]]] = {}
+    for item in items:
+        opinion, number, _ = _place(item.id)
+        steps.setdefault(opinion, []).append((number, item))
+    opinions = (_opinion(id_, sorted(taken, key=_number), entities) for id_, taken in steps.items())
+    held = [opinion for opinion in opinions if opinion is not None]
+    return sorted(held, key=lambda opinion: (opinion.steps[-1].at, opinion.id), reverse=True)
+
+
+def _number(step: tuple[int, Item]) -> int:
+    return step[0]
+
+
+def opinion_of_step(item: str) -> str:
+    """The id of the opinion that an item is a step of."""
+    return _place(item)[0]
+
+
+def _place(item: str) -> tuple[str, int, Assessment]:
+    """The opinion that an item is a step of, which one, and what made it."""
+    step = _STEP.fullmatch(item)
+    if step is None:
+        return item, 0, Assessment.FORMED
+    return step["opinion"], int(step["number"]), Assessment(step["assessment"])
+
+
+def _opinion(id_: str, numbered: Sequence[tuple[int, Item]], entities: Mapping[str, Sequence[str]]) -> Opinion | None:
+    """The opinion of these steps, in order; ``None`` when its last step holds no longer."""
+    items = [item for _, item in numbered]
+    last = items[-1]
+    if last.superseded is not None:
+        return None
+    ids = {item.id for item in items}
+    steps = tuple(
+        OpinionStep(
+            id=item.id,
+            at=item.mentioned,
+            text=item.text,
+            confidence=item.confidence or 0.0,
+            assessment=_place(item.id)[2],
+            evidence=tuple(origin for origin in item.derived_from if origin not in ids),
+        )
+        for item in items
+    )
+    return Opinion(
+        id=id_,
+        text=last.text,
+        confidence=steps[-1].confidence,
+        formed=steps[0].at,
+        entities=tuple(entities.get(last.id, ())),
+        sources=last.sources,
+        steps=steps,
+    )
+
+
+async def take_steps(
+    plan: Plan, *, at: datetime, embedder: Embedder, reader: StoreReader, settings: OpinionSettings
+) -> Changeset:
+    """Derive what keeps the steps that ``plan`` makes of the opinions as they are now; no model is called.
+
+    A step that rests on something that has been forgotten meanwhile is not taken.
+
+    Raises:
+        ModelUnavailable: the embedder could not be reached.
+    """
+    # Read first: whatever changes after this makes the commit fail, and the plan is made anew.
+    seen = (await reader.known([], [])).version
+    held = {opinion.id: opinion for opinion in await opinions_of(reader)}
+    planned = list(plan(list(held.values())))
+    evidence = {item.id: item for item in await reader.items({id_ for step in planned for id_ in step.evidence})}
+    taken = [step for step in planned if all(id_ in evidence for id_ in step.evidence)]
+    if not taken:
+        return Changeset(seen=seen)
+    speaker = (await read_profile(reader)).name
+    names = await _names(taken, held, reader)
+    kept = [_item(step, held.get(step.opinion), evidence, speaker, at) for step in taken]
+    changes = await weave(
+        [Draft(item=item, embedded=item.text, names=names[item.session]) for item in kept],
+        embedder=embedder,
+        reader=reader,
+        links=settings.links,
+        resolve=settings.resolve,
+    )
+    return replace(
+        changes,
+        seen=seen,
+        links=(*changes.links, *_reasons(taken, kept)),
+        supersedes=(*changes.supersedes, *_superseded(kept, held)),
+    )
+
+
+async def _names(
+    steps: Sequence[PlannedStep], held: Mapping[str, Opinion], reader: StoreReader
+) -> dict[str, tuple[tuple[str, EntityKind], ...]]:
+    """For each opinion what its next step mentions: what the step before it did, in its words, and its own."""
+    before = {held[step.opinion].steps[-1].id: step.opinion for step in steps if step.opinion in held}
+    names: dict[str, list[str]] = {step.opinion: [] for step in steps}
+    for mention in await reader.mentions_of(before):
+        names[before[mention.item]].append(mention.surface)
+    for step in steps:
+        names[step.opinion].extend(step.entities)
+    # What kind of thing a name means is the facts' to say.
+    return {opinion: tuple((name, EntityKind.OTHER) for name in dict.fromkeys(of)) for opinion, of in names.items()}
+
+
+def _item(step: PlannedStep, before: Opinion | None, evidence: Mapping[str, Item], speaker: str, at: datetime) -> Item:
+    """The item that keeps a step. Not recorded before what it rests on, whatever the present of the question was."""
+    rests_on = [evidence[id_] for id_ in step.evidence]
+    last = before.steps[-1] if before else None
+    number = 0 if last is None else _place(last.id)[1] + 1
+    sources = (*(source for item in rests_on for source in item.sources), *(before.sources if before else ()))
+    return Item(
+        id=f"{step.opinion}:{number}:{step.assessment.value}",
+        kind=ItemKind.OPINION,
+        text=step.text,
+        # A trajectory is what a session is to a turn: its steps stand in it one after the other.
+        session=step.opinion,
+        speaker=speaker,
+        sources=tuple(dict.fromkeys(sources)),
+        mentioned=at,
+        recorded=max([at, *(item.recorded for item in rests_on)]),
+        order=number,
+        derived_from=(*([last.id] if last else []), *step.evidence),
+        confidence=step.confidence,
+    )
+
+
+def _reasons(steps: Sequence[PlannedStep], items: Sequence[Item]) -> list[Link]:
+    return [
+        Link(source=item.id, target=target, kind=LinkKind.RELATION, weight=1.0, label=step.assessment.value)
+        for step, item in zip(steps, items, strict=True)
+        for target in step.evidence
+    ]
+
+
+def _superseded(items: Sequence[Item], held: Mapping[str, Opinion]) -> list[Supersession]:
+    return [
+        Supersession(item=held[item.session].steps[-1].id, by=item.id, at=item.recorded)
+        for item in items
+        if item.session in held
+    ]

@@ -1,0 +1,281 @@
+"""Reflecting: an answer shaped by who the agent is, and opinions formed on the way (Hindsight, sections 5.4, 6.1)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from recollect.domain.answers import Answer, Step
+from recollect.domain.banks import Profile
+from recollect.domain.changes import Changeset
+from recollect.domain.opinions import Assessment, Opinion
+from recollect.domain.queries import Query
+from recollect.methods.hindsight.answer import asked, nothing_found, receipt_of, require_answer
+from recollect.methods.hindsight.disposition import verbalised
+from recollect.methods.hindsight.evidence import (
+    SECTIONS_EXPLAINED,
+    EvidenceSettings,
+    Gathered,
+    Section,
+    gather,
+    one_line,
+)
+from recollect.methods.hindsight.opinions import (
+    OpinionSettings,
+    PlannedStep,
+    in_first_person,
+    opinion_id,
+    opinion_of_step,
+    opinions_of,
+    take_steps,
+)
+from recollect.models.language import Prompt, Role
+from recollect.ports import Derive, Parts, Response
+from recollect.store.profiles import read_profile
+from recollect.store.protocol import StoreReader
+from recollect.text.fence import DATA_RULE, fenced
+
+OPERATION: Final = "hindsight.reflect"
+MOST_OPINIONS: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReflectSettings:
+    """The constants of reflecting.
+
+    A second thought that rests on nothing new is kept where the confidence changes by ``least_move``: a question that
+    is asked again shall not grow a trajectory.
+    """
+
+    evidence: EvidenceSettings = EvidenceSettings()
+    opinions: OpinionSettings = OpinionSettings()
+    least_move: float = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormedOpinion:
+    """A judgement in the first person, its reason, and the numbers of the entries it rests on.
+
+    updates is the number of an entry in opinions that this one takes the place of, if it does.
+    """
+
+    statement: str
+    reasoning: str
+    confidence: float
+    entities: tuple[str, ...]
+    rests_on: tuple[int, ...]
+    updates: int | None = None
+
+    def __post_init__(self) -> None:
+        if not in_first_person(self.statement):
+            raise ValueError(f"the opinion {self.statement!r} must begin in the first person, as in 'I think'")
+        if not 0.0 <= self.confidence <= 1.0:
+            raise ValueError(f"the confidence {self.confidence} of an opinion is not between 0 and 1")
+        if not self.reasoning.strip():
+            raise ValueError(f"the opinion {self.statement!r} gives no reason")
+        if not self.rests_on:
+            raise ValueError(f"the opinion {self.statement!r} rests on nothing; name the entries")
+        if not all(name.strip() for name in self.entities):
+            raise ValueError(f"an entity of the opinion {self.statement!r} has no name")
+
+    @property
+    def text(self) -> str:
+        """The statement with its reason, as it is kept."""
+        statement = self.statement.strip()
+        end = "" if statement.endswith((".", "!", "?")) else "."
+        return f"{statement}{end} {self.reasoning.strip()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflected:
+    """An answer in the agent's own voice; citations are the numbers of the entries it rests on."""
+
+    answer: str
+    abstained: bool
+    citations: tuple[int, ...]
+    opinions: tuple[FormedOpinion, ...]
+
+    def __post_init__(self) -> None:
+        require_answer(self.answer, abstained=self.abstained, citations=self.citations)
+        if self.abstained and self.opinions:
+            raise ValueError("who abstains forms no opinions")
+        if len(self.opinions) > MOST_OPINIONS:
+            raise ValueError(f"{len(self.opinions)} opinions are too many; keep the {MOST_OPINIONS} that matter")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thought:
+    """An opinion of a reply, with the items it rests on; ``updates`` is the id of the opinion that it changes."""
+
+    formed: FormedOpinion
+    rests_on: tuple[str, ...]
+    updates: str | None
+
+    @property
+    def opinion(self) -> str:
+        return self.updates or opinion_id(self.formed.statement)
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """Reflecting with its constants."""
+
+    settings: ReflectSettings = ReflectSettings()
+
+    def build(self, parts: Parts) -> Reflector:
+        return Reflector(parts, self.settings)
+
+
+class Reflector:
+    """CARA's reflect: recalls, answers as who it is, forms opinions. See :class:`recollect.ports.Responder`."""
+
+    def __init__(self, parts: Parts, settings: ReflectSettings) -> None:
+        self._parts, self._settings = parts, settings
+
+    async def respond(self, query: Query, reader: StoreReader) -> Response:
+        """Reflect; what is derived are the opinions that were formed or revised."""
+        began = time.perf_counter()
+        gathered = await gather(query, reader, self._parts.retriever, self._settings.evidence)
+        if not gathered.entries:
+            return Response(answer=nothing_found(gathered, began))
+        asked_at = time.perf_counter()
+        prompt = reflect_prompt(query, gathered, await read_profile(reader))
+        reply = await self._parts.model.generate(prompt, Reflected, check=partial(require_sound, gathered))
+        reflected, seconds = reply.value, time.perf_counter() - asked_at
+        thoughts = [thought_of(formed, gathered) for formed in reflected.opinions]
+        steps = planned(await opinions_of(reader) if thoughts else [], thoughts, self._settings.least_move)
+        answer = Answer(
+            text=reflected.answer,
+            abstained=reflected.abstained,
+            citations=gathered.cited(reflected.citations),
+            evidence=tuple(entry.evidence for entry in gathered.entries),
+            trace=(gathered.told(), _told(reflected, seconds), *map(_thought_told, steps)),
+            receipt=receipt_of(gathered, reply, began),
+            opinions=tuple(step.opinion for step in steps),
+        )
+        return Response(answer=answer, derive=self._derive(thoughts, query, reader) if steps else None)
+
+    def _derive(self, thoughts: Sequence[Thought], query: Query, reader: StoreReader) -> Derive:
+        async def derive() -> Changeset:
+            return await take_steps(
+                partial(planned, thoughts=thoughts, least_move=self._settings.least_move),
+                at=query.now,
+                embedder=self._parts.embedder,
+                reader=reader,
+                settings=self._settings.opinions,
+            )
+
+        return derive
+
+
+def require_sound(gathered: Gathered, reply: Reflected) -> None:
+    """Raises ValueError where a reply names what was not shown, or changes one opinion twice."""
+    gathered.require(reply.citations)
+    for formed in reply.opinions:
+        gathered.require(formed.rests_on)
+        if formed.updates is not None and gathered.entry(formed.updates).section is not Section.OPINIONS:
+            raise ValueError(f"entry {formed.updates} is no opinion, so it cannot be updated")
+    changed = [thought_of(formed, gathered).opinion for formed in reply.opinions]
+    if len(set(changed)) < len(changed):
+        raise ValueError("two of the opinions are one and the same; give it once")
+
+
+def thought_of(formed: FormedOpinion, gathered: Gathered) -> Thought:
+    """An opinion of a reply, its numbers as ids."""
+    updated = None if formed.updates is None else opinion_of_step(gathered.entry(formed.updates).item.id)
+    rests_on = (gathered.entry(number).item.id for number in formed.rests_on)
+    return Thought(formed=formed, rests_on=tuple(dict.fromkeys(rests_on)), updates=updated)
+
+
+def planned(held: Sequence[Opinion], thoughts: Sequence[Thought], least_move: float) -> list[PlannedStep]:
+    """The steps that thoughts mean for the opinions that are held: a first one, or another of one that is there."""
+    known = {opinion.id: opinion for opinion in held}
+    steps = []
+    for thought in thoughts:
+        before = known.get(thought.opinion)
+        if before is not None:
+            evidence = _moving(before, thought, least_move)
+            if evidence:
+                steps.append(_step(thought, Assessment.REVISED, evidence))
+        elif thought.updates is None:
+            steps.append(_step(thought, Assessment.FORMED, thought.rests_on))
+    return steps
+
+
+def _moving(before: Opinion, thought: Thought, least_move: float) -> tuple[str, ...]:
+    """What moves an opinion on: new evidence, or the old, seen anew. Empty where it stays as it is."""
+    own = {step.id for step in before.steps}
+    others = tuple(id_ for id_ in thought.rests_on if id_ not in own)
+    new = tuple(id_ for id_ in others if id_ not in before.evidence)
+    if new:
+        return new
+    return others if abs(thought.formed.confidence - before.confidence) >= least_move else ()
+
+
+def _step(thought: Thought, assessment: Assessment, evidence: tuple[str, ...]) -> PlannedStep:
+    formed = thought.formed
+    return PlannedStep(
+        opinion=thought.opinion,
+        text=formed.text,
+        confidence=formed.confidence,
+        assessment=assessment,
+        evidence=evidence,
+        entities=tuple(name.strip() for name in formed.entities),
+    )
+
+
+def _told(reflected: Reflected, seconds: float) -> Step:
+    cited = f"{len(reflected.citations)} entries cited, {len(reflected.opinions)} opinions stated"
+    return Step(action="reflect", detail=cited, seconds=seconds)
+
+
+def _thought_told(step: PlannedStep) -> Step:
+    return Step(action="opinion", detail=f"{step.assessment.value}: {step.text} ({step.confidence:.2f})", seconds=0.0)
+
+
+_TASK: Final = f"""{SECTIONS_EXPLAINED}
+
+How to answer:
+- Speak for yourself, in the first person, as the one described above. Facts are the same whoever you are: your \
+character decides what you give weight, and how you put it, never what happened.
+- Use the entries and nothing else; what you know of the world may help you to read them, never to fill a gap.
+- Keep what you know apart from what you believe: say "I know" or name what happened for the one, "I think" for the \
+other.
+- answer: a few sentences, without numbers of entries.
+- citations: the numbers of the entries that the answer rests on, the most important first.
+- abstained: true when the entries give you nothing to go by. The answer then says in one sentence what is missing, \
+and there are no opinions.
+- opinions: only where the question calls for a judgement, a preference, an assessment or a forecast. A question after \
+a fact forms none, and neither does saying that something is not known. At most {MOST_OPINIONS}, each a judgement that \
+goes beyond what the entries say and that you would stand by later:
+  - statement: one sentence that begins in the first person ("I think", "I believe", "In my view"), in English \
+whatever language the entries are in, and can be understood without the question.
+  - reasoning: one sentence on why, by what the entries say.
+  - confidence: from 0, a guess that anything could overturn, to 1, certain; one entry alone is seldom worth more than \
+0.7.
+  - entities: the names of whom and what it is about.
+  - rests_on: the numbers of the entries behind it.
+  - updates: where you hold an opinion on the matter already, its number, also if you now think otherwise; then say \
+what you think now, or leave it out if nothing has changed.
+
+The question stands between <question> and </question>. {DATA_RULE}"""
+
+
+def reflect_prompt(query: Query, gathered: Gathered, profile: Profile) -> Prompt:
+    """What is asked of the question and the evidence, of the agent of that profile (equations 22 and 23)."""
+    return Prompt(
+        role=Role.REFLECT,
+        operation=OPERATION,
+        subject=query.text,
+        system=f"{introduced(profile)}\n\n{_TASK}",
+        text=asked(query, gathered),
+    )
+
+
+def introduced(profile: Profile) -> str:
+    """Who the agent is: name, background, disposition."""
+    about = f"\n{fenced('background', profile.background)}" if profile.background.strip() else ""
+    return f"You are {one_line(profile.name)}.{about}\n{verbalised(profile.disposition)}"

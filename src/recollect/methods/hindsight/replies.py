@@ -1,0 +1,178 @@
+"""What the extracting and the observing model may answer (Hindsight, appendix A.5), and what no answer may break.
+
+Numbers of messages and facts count from 1, as in the prompts; whether a message of that number was shown is checked
+where the prompt is known. What is raised here is shown to the model, which may try again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, tzinfo
+from typing import Final, Literal
+
+from recollect.domain.time import Interval, Precision, at_instant
+from recollect.text.when.spans import day_of, month_of, year_of
+
+MOST_FACTS: Final = 40
+MOST_OBSERVATIONS: Final = 7
+
+FactType = Literal["world", "experience", "opinion"]
+EntityType = Literal["person", "organization", "location", "product", "concept", "other"]
+Relation = Literal["causes", "caused_by", "enables", "prevents"]
+
+_DATE: Final = re.compile(
+    r"(?P<year>\d{4})(?:-(?P<month>\d{2})(?:-(?P<day>\d{2})(?:[T ](?P<time>\d{2}:\d{2}(?::\d{2})?)"
+    r"(?P<offset>Z|[+-]\d{2}:\d{2})?)?)?)?"
+)
+
+
+def read_date(text: str, zone: tzinfo | None) -> Interval:
+    """The year, month, day or moment of an ISO date, whole or partial; one that names no offset is in the zone.
+
+    Raises:
+        ValueError: it has none of these forms, or there is no such day.
+    """
+    found = _DATE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no date; write 2023, 2023-07, 2023-07-09 or 2023-07-09T18:30")
+    year, month, day = (int(part) if part else None for part in found.group("year", "month", "day"))
+    assert year is not None
+    try:
+        if found["time"]:
+            moment = datetime.fromisoformat(found.group().replace(" ", "T"))
+            day_of(moment.date(), zone)  # refuses years that datetime cannot move to another zone
+            return at_instant(moment if moment.tzinfo else moment.replace(tzinfo=zone))
+        if day and month:
+            return day_of(date(year, month, day), zone)
+        return month_of(year, month, zone) if month else year_of(year, zone)
+    except ValueError as exc:
+        raise ValueError(f"there is no {text!r}: {exc}") from exc
+
+
+def read_span(start: str | None, end: str | None, zone: tzinfo | None) -> Interval | None:
+    """When something happened, by the two dates of a reply; ``None`` where neither is given.
+
+    Raises:
+        ValueError: a date cannot be read, or the end comes before the start.
+    """
+    first, last = (read_date(text, zone) if text and text.strip() else None for text in (start, end))
+    if first is None or last is None:
+        return first if last is None else Interval(start=None, end=last.end, precision=Precision.RANGE)
+    assert first.start is not None
+    assert last.end is not None
+    if last.end <= first.start:
+        raise ValueError(f"it ends ({end}) before it starts ({start})")
+    if first == last:
+        return first
+    return Interval(start=first.start, end=last.end, precision=Precision.RANGE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedEntity:
+    """A name as it stands in the fact, and what it names."""
+
+    name: str
+    kind: EntityType
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ValueError("an entity has no name")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CausalRelation:
+    """How this fact bears on another one of the same reply: target is that fact's number, strength from 0 to 1."""
+
+    target: int
+    relation: Relation
+    strength: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.strength <= 1.0:
+            raise ValueError(f"the strength {self.strength} of a relation is not between 0 and 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedFact:
+    """A narrative fact in five dimensions; start and end are ISO dates, messages the numbers of its sources."""
+
+    what: str
+    when: str = ""
+    where: str = ""
+    who: str = ""
+    why: str = ""
+    type: FactType
+    start: str | None = None
+    end: str | None = None
+    entities: tuple[NamedEntity, ...] = ()
+    relations: tuple[CausalRelation, ...] = ()
+    messages: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not any(map(str.isalnum, self.what)):
+            raise ValueError("a fact is empty: it does not say what happened")
+        if not self.messages:
+            raise ValueError(f"the fact {_short(self.what)} names no message that it comes from")
+        _counted_from_one(self.messages, "message")
+        try:
+            read_span(self.start, self.end, UTC)
+        except ValueError as exc:
+            raise ValueError(f"the fact {_short(self.what)}: {exc}") from exc
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedFacts:
+    """The facts of a stretch of conversation, in its order; none where nothing is worth keeping."""
+
+    facts: tuple[ExtractedFact, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.facts) > MOST_FACTS:
+            raise ValueError(f"{len(self.facts)} facts are too many; give at most {MOST_FACTS}, each a whole exchange")
+        for number, fact in enumerate(self.facts, start=1):
+            for relation in fact.relations:
+                if not 1 <= relation.target <= len(self.facts):
+                    raise ValueError(f"fact {number} points to fact {relation.target}; there are {len(self.facts)}")
+                if relation.target == number:
+                    raise ValueError(f"fact {number} points to itself")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """A neutral statement in the third person; facts are the numbers of the facts it rests on."""
+
+    text: str
+    facts: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not any(map(str.isalnum, self.text)):
+            raise ValueError("an observation is empty")
+        if not self.facts:
+            raise ValueError(f"the observation {_short(self.text)} names no fact that it rests on")
+        _counted_from_one(self.facts, "fact")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observations:
+    """What is known of an entity, each observation once."""
+
+    observations: tuple[Observed, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.observations) <= MOST_OBSERVATIONS:
+            raise ValueError(f"{len(self.observations)} observations; give between 1 and {MOST_OBSERVATIONS}")
+        texts = [observed.text.strip().casefold() for observed in self.observations]
+        if len(set(texts)) < len(texts):
+            raise ValueError("an observation is given twice")
+
+
+def _counted_from_one(numbers: Iterable[int], what: str) -> None:
+    for number in numbers:
+        if number < 1:
+            raise ValueError(f"there is no {what} {number}; they are numbered from 1")
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")

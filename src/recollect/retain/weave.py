@@ -1,0 +1,185 @@
+"""Weaving what a model made into a bank: vectors, terms, entities, links (Hindsight, sections 4.1.3 and 4.1.4).
+
+Facts, opinions and observations are linked among themselves. A turn is always most like the fact that was made of it,
+and was always said at that moment: its links would take the place of those that lead further.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+import numpy as np
+
+from recollect.domain.changes import Changeset
+from recollect.domain.entities import EntityKind
+from recollect.domain.items import IndexedItem, Item, ItemKind
+from recollect.domain.links import Link
+from recollect.domain.queries import Probe, Scope
+from recollect.domain.signals import Weights
+from recollect.domain.time import Interval, Precision
+from recollect.models.embedder import Embedder
+from recollect.retain.directory import Directory, Resolution
+from recollect.retain.extract import MOST_NAMES
+from recollect.retain.likeness import ResolveSettings
+from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
+from recollect.retain.resolve import Found
+from recollect.retain.resolve import resolve as resolve_names
+from recollect.store.protocol import EntityTables, Hits, StoreReader
+from recollect.text.terms import terms
+from recollect.text.tokens import count_all
+
+WOVEN: Final = (ItemKind.FACT, ItemKind.OPINION, ItemKind.OBSERVATION)
+
+_SPARE: Final = 8  # times as many as are linked are looked at: an arm's notion of near in time is wider than ours
+_OWN_MEANING: Final = Weights(surroundings=0.0)  # equation 5 compares items, not where they stand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """An item that is to be stored; its ``tokens`` are counted when it is woven in.
+
+    ``embedded`` is what it is found by, in meaning and in words (:func:`embedded_text`); ``names`` are the surface
+    forms in it, of which the first :data:`recollect.retain.extract.MOST_NAMES` count.
+    """
+
+    item: Item
+    embedded: str
+    names: tuple[tuple[str, EntityKind], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Near:
+    """What stands near a draft in the bank: items by time, ids and cosines by meaning, the most alike first."""
+
+    timely: tuple[Item, ...]
+    alike: tuple[tuple[str, float], ...]
+
+
+def moment_of(item: Item) -> datetime:
+    """Where an item stands in time: in the middle of when it happened, else when it was said."""
+    return item.mentioned if item.occurred is None else item.occurred.midpoint
+
+
+async def weave(
+    drafts: Sequence[Draft],
+    *,
+    embedder: Embedder,
+    reader: StoreReader,
+    links: LinkSettings,
+    resolve: ResolveSettings,
+) -> Changeset:
+    """Embed drafts, say which entities their names mean (equation 2), and link them (equations 3, 4 and 5).
+
+    A draft whose id the bank has takes the older one's place, and is linked as if that were not there. The changes
+    hold the version of the bank that they were derived from, so that a bank that has moved on refuses them.
+
+    Raises:
+        ModelUnavailable: the embedder could not be reached.
+    """
+    known = await reader.known([], [])
+    if not drafts:
+        return Changeset(seen=known.version)
+    indexed = await _indexed(drafts, embedder)
+    tables = await reader.entity_tables()
+    resolution = await asyncio.to_thread(_resolved, drafts, tables, resolve)
+    return Changeset(
+        seen=known.version,
+        items=tuple(indexed),
+        links=await _links(indexed, resolution, reader, links),
+        entities=resolution.entities,
+        mentions=resolution.mentions,
+        merges=resolution.merges,
+    )
+
+
+async def _indexed(drafts: Sequence[Draft], embedder: Embedder) -> list[IndexedItem]:
+    vectors = await embedder.embed([draft.embedded for draft in drafts])
+    tokens = await asyncio.to_thread(count_all, [draft.item.text for draft in drafts])
+    return [
+        IndexedItem(item=replace(draft.item, tokens=cost), vector=vector, terms=terms(draft.embedded))
+        for draft, cost, vector in zip(drafts, tokens, vectors, strict=True)
+    ]
+
+
+def _resolved(drafts: Sequence[Draft], tables: EntityTables, settings: ResolveSettings) -> Resolution:
+    directory = Directory(tables.entities, tables.aliases, tables.pairs, tables.undone)
+    return resolve_names([name for draft in drafts for name in _found(draft)], directory, settings)
+
+
+def _found(draft: Draft) -> list[Found]:
+    kinds = dict(draft.names[:MOST_NAMES])
+    return [
+        Found(
+            item=draft.item.id,
+            surface=surface,
+            kind=kind,
+            at=draft.item.mentioned,
+            together=tuple(other for other in kinds if other != surface),
+        )
+        for surface, kind in kinds.items()
+    ]
+
+
+async def _links(
+    indexed: Sequence[IndexedItem], resolution: Resolution, reader: StoreReader, settings: LinkSettings
+) -> tuple[Link, ...]:
+    # Older selves of the batch must not take the place of others.
+    own = frozenset(entry.item.id for entry in indexed)
+    near = [await _near(entry, own, reader, settings) for entry in indexed]
+    return (
+        *_temporal([entry.item for entry in indexed], [one.timely for one in near], settings),
+        *semantic_links(indexed, [one.alike for one in near], settings),
+        *entity_links(resolution.mentions, await _recent(resolution, own, reader, settings), settings),
+    )
+
+
+async def _near(entry: IndexedItem, own: frozenset[str], reader: StoreReader, settings: LinkSettings) -> _Near:
+    middle, reach = moment_of(entry.item), settings.temporal_sigma * math.log(100)
+    during = Interval(start=middle - reach, end=middle + reach, precision=Precision.RANGE)
+    probe = Probe(topic="", vector=entry.vector, terms=np.empty(0, dtype=np.uint32), during=during)
+    search = await reader.search(probe, Scope(kinds=WOVEN), _OWN_MEANING)
+    timely = await search.temporal(_SPARE * settings.temporal + len(own))
+    alike = await search.semantic(settings.semantic + len(own))
+    loaded = await search.load(np.union1d(timely.refs, alike.refs))
+    others = {ref: item for ref, item in loaded if item.id not in own}
+    return _Near(
+        timely=tuple(item for item, _ in _scored(timely, others)),
+        alike=tuple((item.id, score) for item, score in _scored(alike, others)),
+    )
+
+
+def _scored(hits: Hits, items: dict[int, Item]) -> list[tuple[Item, float]]:
+    pairs = zip(hits.refs.tolist(), hits.scores.tolist(), strict=True)
+    return [(items[ref], score) for ref, score in pairs if ref in items]
+
+
+def _temporal(items: Sequence[Item], timely: Sequence[Sequence[Item]], settings: LinkSettings) -> list[Link]:
+    """Each item to those nearest in time (equation 4), in the bank and before it in the batch."""
+    links: list[Link] = []
+    for at, item in enumerate(items):
+        others = [*timely[at], *items[:at]]
+        moment = moment_of(item)
+        others.sort(key=lambda other: abs(moment_of(other) - moment), reverse=True)
+        # The links of a line go to the last before its end: those are the nearest.
+        links.extend(temporal_links([_placed(item)], [_placed(other) for other in others], settings))
+    return links
+
+
+def _placed(item: Item) -> Item:
+    return replace(item, mentioned=moment_of(item))
+
+
+async def _recent(
+    resolution: Resolution, own: frozenset[str], reader: StoreReader, settings: LinkSettings
+) -> dict[str, list[str]]:
+    """For each entity the items that mention it, those that were said last first."""
+    recent: dict[str, list[str]] = {}
+    for entity in sorted({mention.entity for mention in resolution.mentions}):
+        found = await reader.items_of(WOVEN, entity=entity, limit=settings.entity + len(own))
+        recent[entity] = [item.id for item in found if item.id not in own]
+    return recent
