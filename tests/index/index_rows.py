@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.store.index.batch import RowBatch
+from recollect.store.index.batch import FOREVER, RowBatch
 from recollect.store.index.index import BankIndex
 
 DIMENSION = 4
@@ -25,6 +25,7 @@ class Doc:
     speaker: str = "Ada"
     mentioned: int = 0
     recorded: int = 0
+    superseded: int = FOREVER
     vector: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)
     spans: tuple[tuple[int, int], ...] = ()
 
@@ -39,6 +40,7 @@ def batch(docs: Sequence[Doc]) -> RowBatch:
         orders=np.array([doc.order for doc in docs], dtype=np.int64),
         mentioned=np.array([doc.mentioned for doc in docs], dtype=np.int64),
         recorded=np.array([doc.recorded for doc in docs], dtype=np.int64),
+        superseded=np.array([doc.superseded for doc in docs], dtype=np.int64),
         asks=np.array([doc.asks for doc in docs], dtype=np.bool_),
         answered=np.array([doc.answered for doc in docs], dtype=np.bool_),
         vectors=np.array([doc.vector for doc in docs], dtype=np.float32).reshape(len(docs), -1),

@@ -1,11 +1,15 @@
 """Vectors: the nearest rows, and the cosines of surroundings against explicitly summed vectors."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from index_rows import Doc, built, living, neighbours
 
+from recollect.store.index import vectors as module
 from recollect.store.index.vectors import VectorTable, top
 
 ASKED = np.array([0.5, -0.5, 0.5, 0.5], dtype=np.float32)
@@ -120,3 +124,30 @@ def test_replaced_rows_take_no_place_among_the_nearest():
     index = built([near], *([version] for version in versions))
     ((rows, _),) = index.near(np.array([[1, 0, 0, 0]], dtype=np.float32), 2, -1.0)
     assert rows.tolist() == [3, 0]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 12), st.integers(0, 4), st.integers(1, 30), st.sets(st.integers(0, 11)))
+def test_blocks_change_nothing(rows, queries, block, dead):
+    rng = np.random.default_rng(rows)
+    matrix, asked = (rng.integers(-2, 3, (count, 4)).astype(np.float32) for count in (rows, queries))
+    alive = ~np.isin(np.arange(rows), list(dead))
+    table = VectorTable(4, -1)
+    table.append(matrix)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_BLOCK_COSINES", block)
+        found = table.nearest(asked, 3, 1.0, alive)
+    scores = np.where(alive, asked @ matrix.T, -np.inf)
+    for (near, cosines), expected in zip(found, scores, strict=True):
+        best = [row for row in top(expected, 3).tolist() if expected[row] >= 1]
+        assert near.tolist() == best
+        assert cosines.tolist() == expected[best].tolist()
+
+
+def test_a_small_bank_does_not_load_the_graphs_library():
+    program = (
+        "import sys; import numpy as np; from recollect.store.index.index import BankIndex;"
+        "BankIndex(4).near(np.zeros((1, 4), dtype=np.float32), 1, 0.5); print('usearch' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False"

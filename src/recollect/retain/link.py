@@ -55,9 +55,11 @@ def semantic_links(
 def _alike(vectors: Sequence[NDArray[np.float32]], threshold: float) -> dict[int, list[tuple[int, float]]]:
     """For each vector those before it with a cosine of at least the threshold: their places and cosines."""
     matrix = np.stack(vectors)
-    cosines = np.tril(matrix @ matrix.T, k=-1)
+    cosines = matrix @ matrix.T
     alike: dict[int, list[tuple[int, float]]] = {}
-    rows, columns = np.nonzero(cosines >= threshold)
+    rows, columns = np.divmod(np.flatnonzero(cosines >= threshold), len(matrix))
+    before = columns < rows
+    rows, columns = rows[before], columns[before]
     for row, column, cosine in zip(rows.tolist(), columns.tolist(), cosines[rows, columns].tolist(), strict=True):
         alike.setdefault(row, []).append((column, cosine))
     return alike

@@ -59,19 +59,23 @@ def find_names(text: str, speakers: Collection[str] = (), known: Container[str] 
     """
     people = _people(speakers if isinstance(speakers, frozenset) else frozenset(speakers))
     names: list[Name] = []
-    openers: list[tuple[str, Name]] = []
+    openers: list[_Opener] = []
     inside: set[str] = set()  # words seen capitalised where no sentence begins
     for hit in NAME.finditer(text):
         if hit.lastgroup is None:
             _read_phrase(text, hit, people, names, openers, inside)
         elif (special := _special(hit)) is not None:
             names.append(special)
-    kept = [name for word, name in openers if word in inside or word in known]
+    proven = (opener for opener in openers if opener[0] in inside or opener[0] in known)
+    kept = [name for _, at, words in proven if (name := _as_name(text, at, words, people)) is not None]
     if people.uncased:
         kept.extend(_uncased(text, people.uncased, [*names, *kept]))
     if kept:
         names = sorted([*names, *kept], key=_start)
     return tuple(names)
+
+
+_Opener = tuple[str, int, list[str]]  # what opens a sentence and may be a name: in small letters, where, its words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +93,7 @@ def _people(speakers: frozenset[str]) -> _People:
 
 
 def _read_phrase(
-    text: str, hit: re.Match[str], people: _People, names: list[Name], openers: list[tuple[str, Name]], inside: set[str]
+    text: str, hit: re.Match[str], people: _People, names: list[Name], openers: list[_Opener], inside: set[str]
 ) -> None:
     """Add the names of one capitalised phrase."""
     phrase, start = hit[0], hit.start()
@@ -100,6 +104,11 @@ def _read_phrase(
     several = " " in phrase
     if not several and _cannot_be(text, hit.end(), phrase, people):
         return
+    if opens and phrase.isalpha() and phrase[1:].islower() and (low := phrase.lower()) not in people.words:
+        # An ordinary word with a capital, as most sentences begin: it is looked at only where something proves it.
+        if low not in STOP:
+            openers.append((low, start, [phrase]))
+        return
     shouted = several and phrase.isupper() and phrase[-1].isalpha()
     for at, words, leads in _parts(phrase, start, opens, people):
         name = _as_name(text, at, words, people)
@@ -109,7 +118,7 @@ def _read_phrase(
         if shouted and word not in people.words:
             continue
         if opens and leads and _needs_proof(words, word, people):
-            openers.append((word, name))
+            openers.append((word, at, words))
             continue
         names.append(name)
         if not (opens and leads):

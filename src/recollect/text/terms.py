@@ -10,7 +10,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-_WORD = re.compile(r"[^\W_]+")
+# ASCII in small letters, blanks for all that is no letter or digit: translating is three times as fast as matching.
+_ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)).ljust(256)
 _POSSESSIVE = re.compile(r"['’]s\b")
 # Scripts written without spaces: a word there is every pair of neighbouring characters, and every Chinese one.
 _HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -36,16 +37,12 @@ def terms(text: str) -> NDArray[np.uint32]:
     A term is the CRC-32 of a word's stem: lower case, without accents, English endings taken off. Texts in scripts
     without spaces give pairs of characters, and Chinese characters one by one, since one can be a word.
     """
-    known = _hashes
-    found = []
-    for word in words(text):
-        try:
-            term = known[word]
-        except KeyError:
-            term = _remember(word)
-        if term is not None:
-            found.append(term)
-    return np.array(found, dtype=np.uint32)
+    known, found = _hashes, words(text)
+    try:
+        hashed = [known[word] for word in found]
+    except KeyError:
+        hashed = list(map(_term_of, found))
+    return np.array([term for term in hashed if term is not None], dtype=np.uint32)
 
 
 def words(text: str) -> list[str]:
@@ -55,7 +52,7 @@ def words(text: str) -> list[str]:
     if "'" in lowered or "’" in lowered:
         lowered = _POSSESSIVE.sub("", lowered)
     if plain:
-        return _WORD.findall(lowered)
+        return lowered.encode().translate(_ASCII_WORDS).decode().split()
     return _marked_word().findall(_UNSPACED.sub(_pairs, lowered).replace("_", " "))
 
 
@@ -70,6 +67,13 @@ def _marked_word() -> re.Pattern[str]:
     """A word with its marks: to ``\\w`` vowel signs and accents of their own are no letters, and would end it."""
     marks = "".join(chr(code) for code in range(0x0300, 0xFB20) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
     return re.compile(rf"\w[\w{marks}]*")
+
+
+def _term_of(word: str) -> int | None:
+    try:
+        return _hashes[word]
+    except KeyError:
+        return _remember(word)
 
 
 def _remember(word: str) -> int | None:

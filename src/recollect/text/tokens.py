@@ -43,8 +43,8 @@ def count_all(texts: Sequence[str]) -> list[int]:
             parts.append(piece)
     at = 0
     for batch in batches(parts):
-        for encoding in encode(batch):
-            counts[owners[at]] += len(encoding)
+        for tokens in encode(batch):
+            counts[owners[at]] += len(tokens)
             at += 1
     return counts
 

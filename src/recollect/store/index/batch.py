@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+FOREVER = int(np.iinfo(np.int64).max)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowBatch:
     """Items as columns, ``n`` rows each.
 
     ``seqs``: int64, the store's numbers of the items. ``kinds``, ``sessions``, ``speakers``: their names. ``orders``:
-    int64, the place in the session. ``mentioned``, ``recorded``: int64 microseconds. ``asks``, ``answered``: bool.
+    int64, the place in the session. ``mentioned``, ``recorded``, ``superseded``: int64 microseconds, the last
+    :data:`FOREVER` for an item that holds. ``asks``, ``answered``: bool.
     ``vectors``: float32 ``(n, dimension)``. ``terms``: uint32, all rows' terms joined; ``lengths``: int32, how many
     each row has. ``spans``: int64 ``(m, 3)``: row within the batch, start and end in microseconds of a time it speaks
     of.
@@ -26,6 +29,7 @@ class RowBatch:
     orders: NDArray[np.int64]
     mentioned: NDArray[np.int64]
     recorded: NDArray[np.int64]
+    superseded: NDArray[np.int64]
     asks: NDArray[np.bool_]
     answered: NDArray[np.bool_]
     vectors: NDArray[np.float32]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,9 +60,32 @@ class BankIndex:
     @property
     def wasted(self) -> bool:
         """Whether so many rows are dead that building anew would pay."""
-        dead = len(self.table) - int(self.table.alive.view.sum())
-        return dead > 1000 and dead > len(self.table) // 4
+        return wasteful(len(self.table) - int(self.table.alive.view.sum()), len(self.table))
+
+    def save_graph(self, path: Path) -> NDArray[np.int64]:
+        """Write the graph to a file; gives the numbers of the items that its points stand for, -1 for dead ones."""
+        rows = self.vectors.save(path)
+        numbers: NDArray[np.int64] = np.where((rows >= 0) & self.table.alive.view[rows], self.table.seq.view[rows], -1)
+        return numbers
+
+    def load_graph(self, path: Path, points: NDArray[np.int64], items: NDArray[np.int64]) -> bool:
+        """Take a graph from a file, before the first items come; gives whether it is of use.
+
+        ``points`` are what :meth:`save_graph` gave, ``items`` the numbers, ascending, of the items that will come first:
+        those that have not been rewritten since.
+        """
+        places = np.searchsorted(items, points)
+        there = np.append(items, -1)[places] == points
+        rows = np.where(there & (points >= 0), places, -1).astype(np.int32)
+        live = int((rows >= 0).sum())
+        fits = live == len(items) and not wasteful(len(points) - live, len(points))
+        return fits and self.vectors.load(path, rows)
 
     def near(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[tuple[Rows, NDArray[np.float32]]]:
-        """See :meth:`VectorTable.nearest`: only live rows are found."""
-        return self.vectors.nearest(vectors, k, floor, self.table.alive.view)
+        """See :meth:`VectorTable.nearest`: only rows of items that hold are found."""
+        return self.vectors.nearest(vectors, k, floor, self.table.current.view)
+
+
+def wasteful(dead: int, rows: int) -> bool:
+    """Whether so many of the rows are dead that building anew would pay."""
+    return dead > 1000 and dead > rows // 4

@@ -62,6 +62,7 @@ class Postings:
         terms = (pairs >> np.uint64(32)).astype(np.uint32)
         self._base_rows = (pairs & np.uint64(0xFFFFFFFF)).astype(np.int32)
         self._base_counts = counts.astype(np.float32)
-        self._vocabulary, starts = np.unique(terms, return_index=True)
+        starts = np.flatnonzero(np.append(True, terms[1:] != terms[:-1]))  # they are sorted
+        self._vocabulary = terms[starts]
         self._starts = np.append(starts, len(terms)).astype(np.int64)
         self._folded = len(self._terms)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.index.batch import RowBatch
+from recollect.store.index.batch import FOREVER, RowBatch
 from recollect.store.index.grow import GrowArray
 
 Rows = NDArray[np.int32]
@@ -37,6 +37,7 @@ class Codes:
 class RowTable:
     """Columns over all rows; a row that was replaced or removed stays, no longer ``alive``.
 
+    ``current`` are the live rows of items that hold; one that was superseded is alive, for who asks about the past.
     ``previous`` and ``following`` hold the neighbouring row of the same kind in the same session, or -1.
     """
 
@@ -48,11 +49,13 @@ class RowTable:
         self.order: GrowArray[np.int64] = GrowArray(np.int64)
         self.mentioned: GrowArray[np.int64] = GrowArray(np.int64)
         self.recorded: GrowArray[np.int64] = GrowArray(np.int64)
+        self.superseded: GrowArray[np.int64] = GrowArray(np.int64)
         self.asks: GrowArray[np.bool_] = GrowArray(np.bool_)
         self.answered: GrowArray[np.bool_] = GrowArray(np.bool_)
         self.dated: GrowArray[np.bool_] = GrowArray(np.bool_)
         self.length: GrowArray[np.int32] = GrowArray(np.int32)
         self.alive: GrowArray[np.bool_] = GrowArray(np.bool_)
+        self.current: GrowArray[np.bool_] = GrowArray(np.bool_)
         self.previous: GrowArray[np.int32] = GrowArray(np.int32)
         self.following: GrowArray[np.int32] = GrowArray(np.int32)
         self.kinds, self.sessions, self.speakers = Codes(), Codes(), Codes()
@@ -77,11 +80,13 @@ class RowTable:
         self.order.append(batch.orders)
         self.mentioned.append(batch.mentioned)
         self.recorded.append(batch.recorded)
+        self.superseded.append(batch.superseded)
         self.asks.append(batch.asks)
         self.answered.append(batch.answered)
         self.dated.append(dated)
         self.length.append(batch.lengths)
         self.alive.append(np.ones(count, dtype=np.bool_))
+        self.current.append(batch.superseded == FOREVER)
         self.previous.append(unlinked)
         self.following.append(unlinked)
         torn = self._retire(batch.seqs)
@@ -111,7 +116,7 @@ class RowTable:
             self._row_of.append(np.full(missing, -1, dtype=np.int32))
         rows = self._row_of.view[seqs]
         replaced = rows[rows >= 0]
-        self.alive.view[replaced] = False
+        self.alive.view[replaced] = self.current.view[replaced] = False
         chains = zip(self.kind.view[replaced].tolist(), self.session.view[replaced].tolist(), strict=True)
         return set(chains)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from recollect.domain.queries import Probe
 from recollect.domain.signals import Signals, Weights
 from recollect.domain.time import Interval, to_micros
+from recollect.store.index.batch import FOREVER
 from recollect.store.index.index import BankIndex
 from recollect.store.index.lexical import LexicalScan
 from recollect.store.index.rows import Rows
@@ -17,7 +19,6 @@ from recollect.store.index.vectors import cosines_with, top
 
 Floats = NDArray[np.float32]
 
-_FOREVER = np.iinfo(np.int64).max
 _GRAPH_OVERSAMPLE = 4
 
 
@@ -46,6 +47,8 @@ class IndexSearch:
         self._open: NDArray[np.bool_] | None = None
         self._scan: LexicalScan | None = None
         self._cosines_of_all: tuple[Floats, Floats] | None = None
+        self._nearest: tuple[int, Rows, Floats] | None = None
+        self._proximity: Floats | None = None
         self._rows_seen = -1
         self._keep_up()
 
@@ -54,14 +57,17 @@ class IndexSearch:
         self._keep_up()
         if self._index.vectors.approximate and self._open is None:
             rows = self._index.vectors.approximate_nearest(self._probe.vector, _GRAPH_OVERSAMPLE * k)
-            rows = rows[self._index.table.alive.view[rows]]
+            rows = rows[self._index.table.current.view[rows]]
             scores = self._meant(*self._cosines(rows))
             best = top(scores, k)
             return rows[best], scores[best]
         if self._cosines_of_all is None:
             self.compared(cosines_with(self._index.vectors.matrix, self._probe.vector))
         assert self._cosines_of_all is not None
-        return self._best(self._meant(*self._cosines_of_all), k)
+        if self._nearest is None or self._nearest[0] < k:  # the graph arm begins with the first of the semantic arm's
+            self._nearest = k, *self._best(self._meant(*self._cosines_of_all), k)
+        _, rows, scores = self._nearest
+        return rows[:k], scores[:k]
 
     def to_compare(self) -> Floats | None:
         """What :meth:`semantic` would compare with the question: a view, or ``None`` where nothing is left to do.
@@ -90,9 +96,10 @@ class IndexSearch:
     def temporal(self, k: int) -> tuple[Rows, Floats]:
         """The ``k`` rows nearest to the middle of the time asked about, of those that overlap it (equations 13, 14)."""
         self._keep_up()
-        if self._probe.during is None:
+        near = self._near_in_time()
+        if near is None:
             return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
-        rows, found = self._best(proximity(self._index, self._probe.during), k)
+        rows, found = self._best(near, k)
         return rows[found > 0], found[found > 0]
 
     def signals(self, rows: Rows, *, phrases: Rows, graph: Floats) -> Signals:
@@ -101,15 +108,15 @@ class IndexSearch:
         table, probe, scan = self._index.table, self._probe, self._lexical()
         own, near = self._cosines(rows)
         when = np.float32(probe.asks_when)
-        timely = _timeliness(self._index, probe.during, rows)
+        timely = _timeliness(self._near_in_time(), rows)
         return Signals(
             exchange=scan.exchange[rows],
             passage=scan.passage[rows],
             session=scan.session[rows],
-            phrase=np.isin(rows, phrases).astype(np.float32),
+            phrase=_are_among(rows, phrases),
             meaning=own,
             surroundings=near,
-            speaker=np.isin(table.speaker.view[rows], self._speakers).astype(np.float32),
+            speaker=_are_among(table.speaker.view[rows], self._speakers),
             dated=table.dated.view[rows] * when,
             asks=table.asks.view[rows].astype(np.float32),
             temporal=timely,
@@ -119,14 +126,17 @@ class IndexSearch:
     def allowed(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows the scope lets through."""
         self._keep_up()
-        live = self._index.table.alive.view[rows]
-        return live if self._open is None else live & self._open[rows]
+        return self._visible()[rows]
 
     def within_time(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows overlap the time asked about; all, when none is."""
-        if self._probe.during is None:
-            return np.ones(len(rows), dtype=np.bool_)
-        return proximity(self._index, self._probe.during)[rows] > 0
+        self._keep_up()
+        near = self._near_in_time()
+        return np.ones(len(rows), dtype=np.bool_) if near is None else near[rows] > 0
+
+    def _visible(self) -> NDArray[np.bool_]:
+        """Which rows the scope lets through: bool of shape ``(rows,)``."""
+        return self._index.table.current.view if self._open is None else self._open
 
     def _keep_up(self) -> None:
         """Scan anew where rows have come to the index since: others write to it while a question is being answered."""
@@ -134,7 +144,7 @@ class IndexSearch:
             return
         self._rows_seen = len(self._index)
         self._open = None if self._scope.everything else allowed_rows(self._index, self._scope)
-        self._scan = self._cosines_of_all = None
+        self._scan = self._cosines_of_all = self._nearest = self._proximity = None
 
     def _meant(self, own: Floats, near: Floats) -> Floats:
         w = self._weights
@@ -146,6 +156,12 @@ class IndexSearch:
             self._scan = LexicalScan(self._index.table, self._index.postings, self._index.lengths, self._probe.terms)
         return self._scan
 
+    def _near_in_time(self) -> Floats | None:
+        """How near every row is to the time asked about; ``None`` where no time is."""
+        if self._proximity is None and self._probe.during is not None:
+            self._proximity = proximity(self._index, self._probe.during)
+        return self._proximity
+
     def _cosines(self, rows: Rows) -> tuple[Floats, Floats]:
         if self._cosines_of_all is not None:
             own, near = self._cosines_of_all
@@ -154,8 +170,7 @@ class IndexSearch:
         return index.surroundings.cosines(index.table, rows, index.vectors.matrix, self._probe.vector)
 
     def _best(self, scores: Floats, k: int) -> tuple[Rows, Floats]:
-        open_rows = self._index.table.alive.view if self._open is None else self._open
-        closed = ~open_rows
+        closed = ~self._visible()
         if closed.any():
             scores = np.where(closed, np.float32(-np.inf), scores)
         best = top(scores, k)
@@ -163,18 +178,30 @@ class IndexSearch:
         return best.astype(np.int32), scores[best]
 
 
-def _timeliness(index: BankIndex, during: Interval | None, rows: Rows) -> Floats:
+def _are_among(values: NDArray[np.int32], some: Sequence[int] | Rows) -> Floats:
+    """1 for each value that is one of some, and 0 for the others."""
+    return np.isin(values, some).astype(np.float32) if len(some) else np.zeros(len(values), dtype=np.float32)
+
+
+def _timeliness(proximities: Floats | None, rows: Rows) -> Floats:
     """How well rows fit a time: half for lying in it at all, half for being near its middle."""
-    if during is None:
+    if proximities is None:
         return np.zeros(len(rows), dtype=np.float32)
-    near = proximity(index, during)[rows]
+    near = proximities[rows]
     return np.where(near > 0, (1 + near) / 2, 0).astype(np.float32)
 
 
 def allowed_rows(index: BankIndex, scope: RowScope) -> NDArray[np.bool_]:
-    """Which rows a scope lets through: bool of shape ``(rows,)``."""
+    """Which rows a scope lets through: bool of shape ``(rows,)``.
+
+    Those that hold, or, where it asks about a moment, those that were recorded and not superseded by then.
+    """
     table = index.table
-    mask = table.alive.view.copy()
+    if scope.recorded_by is None:
+        mask = table.current.view.copy()
+    else:
+        mask = (table.recorded.view <= scope.recorded_by) & (table.superseded.view > scope.recorded_by)
+        mask &= table.alive.view
     for wanted, codes, column in (
         (scope.kinds, table.kinds, table.kind.view),
         (scope.sessions, table.sessions, table.session.view),
@@ -182,8 +209,6 @@ def allowed_rows(index: BankIndex, scope: RowScope) -> NDArray[np.bool_]:
     ):
         if wanted:
             mask &= np.isin(column, codes.find(wanted))
-    if scope.recorded_by is not None:
-        mask &= table.recorded.view <= scope.recorded_by
     if scope.during is not None:
         mask &= proximity(index, scope.during) > 0
     if scope.hidden:
@@ -198,8 +223,8 @@ def proximity(index: BankIndex, during: Interval) -> Floats:
     A row stands where its words say that things happened, and at the moment it was said, whichever is nearer
     (Hindsight, equations 13 and 14). An event that reaches beyond the range counts a little, never nothing.
     """
-    start = -_FOREVER if during.start is None else to_micros(during.start)
-    end = _FOREVER if during.end is None else to_micros(during.end)
+    start = -FOREVER if during.start is None else to_micros(during.start)
+    end = FOREVER if during.end is None else to_micros(during.end)
     said = index.table.mentioned.view
     scores = _closeness(said, said + 1, start, end)
     spans = index.spans.view
@@ -210,7 +235,7 @@ def proximity(index: BankIndex, during: Interval) -> Floats:
 
 def _closeness(starts: NDArray[np.int64], ends: NDArray[np.int64], start: int, end: int) -> Floats:
     overlap = (starts < end) & (ends > start)
-    if start == -_FOREVER or end == _FOREVER:
+    if start == -FOREVER or end == FOREVER:
         return overlap.astype(np.float32)
     middles = np.maximum(starts, start) / 2 + np.minimum(ends, end) / 2
     half = max((end - start) / 2, 1.0)

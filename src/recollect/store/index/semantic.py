@@ -24,14 +24,15 @@ class Surroundings:
 
     def __init__(self) -> None:
         self._norm: GrowArray[np.float32] = GrowArray(np.float32)
-        self._grid: NDArray[np.int32] | None = None
+        self._grid: tuple[NDArray[np.intp], Floats] | None = None
 
     def update(self, table: RowTable, matrix: Floats, touched: Rows) -> None:
         """Measure anew the rows whose neighbours changed, and those that see them."""
         self._norm.append(np.ones(len(table) - len(self._norm), dtype=np.float32))
         self._grid = None
-        rows = np.unique(table.around(touched, REACH))
-        rows = rows[rows >= 0]
+        seen = np.zeros(len(table) + 1, dtype=np.bool_)  # one place at the end, for -1 to point at
+        seen[table.around(touched, REACH)] = True
+        rows = np.flatnonzero(seen[:-1]).astype(np.int32)
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
             self._norm.view[block] = np.maximum(_lengths(table, matrix, block), 1e-6)
@@ -48,14 +49,23 @@ class Surroundings:
     def all_cosines(self, table: RowTable, own: Floats) -> Floats:
         """Cosines of every row's surroundings, given every row's own: float32 of shape ``(rows,)``."""
         if self._grid is None:
-            self._grid = table.around(np.arange(len(table), dtype=np.int32), REACH).T.copy()
-        # One nothing at the end, for -1 to point at.
-        weighted = np.append(own * (table.length.view + 1), 0).astype(np.float32)
-        total = weighted[self._grid[0]]
-        for column in self._grid[1:]:
-            total += weighted[column]
-        cosines: Floats = total / self._norm.view
+            self._grid = _columns(table)
+        (first, *others), mass = self._grid
+        weighted = np.zeros(len(mass) + 1, dtype=np.float32)  # one nothing at the end, for who is nobody
+        np.multiply(own, mass, out=weighted[:-1])
+        # All places are there, so that nothing is clipped: numpy only looks up faster where it need not check.
+        total, some = weighted.take(first, mode="clip"), np.empty_like(own)
+        for column in others:
+            total += weighted.take(column, out=some, mode="clip")
+        cosines: Floats = np.divide(total, self._norm.view, out=total)
         return cosines
+
+
+def _columns(table: RowTable) -> tuple[NDArray[np.intp], Floats]:
+    """Each row with its neighbours, a column a place, the number of rows for nobody; and how heavy each row is."""
+    grid = table.around(np.arange(len(table), dtype=np.int32), REACH).T.astype(np.intp, order="C")
+    grid[grid < 0] = len(table)
+    return grid, (table.length.view + 1).astype(np.float32)
 
 
 def _lengths(table: RowTable, matrix: Floats, rows: Rows) -> Floats:

@@ -16,6 +16,7 @@ Scores = NDArray[np.float32]
 
 # A new item is compared with so many of the newest: what a write costs must not grow with the bank.
 NEWEST = 10_000
+_BLOCK_COSINES = 500_000  # two megabytes
 
 
 class VectorTable:
@@ -50,29 +51,29 @@ class VectorTable:
 
         At most ``k`` each, none below the ``floor``.
         """
-        first = max(0, len(self) - NEWEST)
-        cosines = vectors @ self.matrix[first:].T
-        cosines[:, ~alive[first:]] = -np.inf
-        # Few reach the floor: looking for those at once is ten times as fast as sorting each query's rows.
-        queries, rows = np.nonzero(cosines >= floor)
-        ends = np.searchsorted(queries, np.arange(len(vectors) + 1))
+        queries, rows, cosines = _reaching(vectors, self.matrix, alive, max(0, len(self) - NEWEST), floor)
+        ends = np.searchsorted(queries, np.arange(len(vectors) + 1)).tolist()
         found = []
-        for query, (start, end) in enumerate(pairwise(ends.tolist())):
-            near = rows[start:end]
-            best = near[top(cosines[query, near], k)]
-            found.append(((best + first).astype(np.int32), cosines[query, best]))
+        for start, end in pairwise(ends):
+            # Most queries have none: for those the slices are empty, and there is nothing to sort.
+            best = slice(start, end) if end - start < 2 else start + top(cosines[start:end], k)
+            found.append((rows[best][:k], cosines[best][:k]))
         return found
 
     def approximate_nearest(self, vector: NDArray[np.float32], k: int) -> Rows:
         """About the ``k`` nearest rows, dead ones among them, by the graph."""
         return self._graph_filled().search(vector, k)
 
-    def save(self, path: Path) -> None:
-        if self.approximate:
-            self._graph_filled().save(path)
+    def save(self, path: Path) -> Rows:
+        """Write the graph to a file; gives the rows that its points stand for, -1 for none."""
+        return self._graph_filled().save(path)
 
-    def load(self, path: Path, rows: int) -> bool:
-        """Take the graph of the first ``rows`` rows from a file; gives whether it fitted."""
+    def load(self, path: Path, rows: Rows) -> bool:
+        """Take a graph from a file while there are no rows yet; gives whether it fitted.
+
+        ``rows`` are those that its points stand for: all of the first rows to come, each once, and -1 for points of
+        what is not there any more.
+        """
         return self._graph is not None and self._graph.load(path, rows)
 
     def _graph_filled(self) -> _Graph:
@@ -82,12 +83,19 @@ class VectorTable:
 
 
 class _Graph:
-    """HNSW over rows (usearch), filled on need."""
+    """HNSW over rows (usearch), filled on need. A point keeps its number for ever; ``_rows`` says what it stands for."""
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
-        self._index = self._new()
+        self._made: Any = None
+        self._rows: GrowArray[np.int32] = GrowArray(np.int32)
         self._filled = 0
+
+    @property
+    def _index(self) -> Any:
+        if self._made is None:
+            self._made = self._new()
+        return self._made
 
     def _new(self) -> Any:
         from usearch.index import Index  # 60 ms that only large banks should pay
@@ -96,28 +104,53 @@ class _Graph:
 
     def fill(self, matrix: NDArray[np.float32]) -> None:
         if self._filled < len(matrix):
-            keys = np.arange(self._filled, len(matrix), dtype=np.uint64)
-            self._index.add(keys, matrix[self._filled :])
+            rows = np.arange(self._filled, len(matrix), dtype=np.int32)
+            self._index.add(np.arange(len(rows), dtype=np.uint64) + len(self._rows), matrix[self._filled :])
+            self._rows.append(rows)
             self._filled = len(matrix)
 
     def search(self, vector: NDArray[np.float32], k: int) -> Rows:
-        rows: Rows = self._index.search(vector, k).keys.astype(np.int32)
-        return rows
+        rows = self._rows.view[self._index.search(vector, k).keys.astype(np.int64)]
+        return rows[rows >= 0]
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path) -> Rows:
         self._index.save(str(path))
+        return self._rows.view
 
-    def load(self, path: Path, rows: int) -> bool:
+    def load(self, path: Path, rows: Rows) -> bool:
         try:
             self._index.load(str(path))
         except Exception:  # a damaged file is no loss: the graph is derived, and built anew
-            self._index = self._new()
+            self._made = None
             return False
-        if len(self._index) != rows:
-            self._index = self._new()
+        if len(self._index) != len(rows):
+            self._made = None
             return False
-        self._filled = rows
+        self._rows.append(rows)
+        self._filled = int((rows >= 0).sum())
         return True
+
+
+def _reaching(
+    vectors: Scores, matrix: Scores, alive: NDArray[np.bool_], first: int, floor: float
+) -> tuple[NDArray[np.int64], Rows, Scores]:
+    """Pairs with a cosine of at least the floor: queries, ascending, live rows from ``first`` on, and cosines.
+
+    Few reach the floor: looking for those at once is ten times as fast as sorting each query's rows. And a block's
+    cosines stay in the processor's cache, where those of all rows would go out to memory and come back.
+    """
+    queries, rows, cosines = [np.empty(0, np.int64)], [np.empty(0, np.int32)], [np.empty(0, np.float32)]
+    step = max(1, _BLOCK_COSINES // max(1, len(vectors)))
+    for start in range(first, len(matrix), step):
+        block = vectors @ matrix[start : start + step].T
+        block[:, ~alive[start : start + step]] = -np.inf
+        query, row = np.divmod(np.flatnonzero(block >= floor), block.shape[1])
+        queries.append(query)
+        rows.append((row + start).astype(np.int32))
+        cosines.append(block[query, row])
+    by_query = np.argsort(np.concatenate(queries), kind="stable")
+    joined = np.concatenate(rows)[by_query], np.concatenate(cosines)[by_query]
+    return np.concatenate(queries)[by_query], *joined
 
 
 def cosines_with(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> Scores:

@@ -35,11 +35,17 @@ _TRIGGERS: Final = frozenset(
     )
 ).union(MONTHS, SEASONS, WEEKDAYS, (f"{weekday}s" for weekday in WEEKDAYS))
 _WORD: Final = re.compile(r"\w+")
-_START: Final = re.compile(r"(?<![\w$€£#])(?<!\d[.,/:-])(?<!\w[/-])(?:(\d)|[a-z]+)", re.I)
+# ASCII in small letters, with a blank for what is in no word: translating is three times as fast as matching.
+_ASCII_WORDS: Final = bytes(ord(chr(code).lower()) if _WORD.match(chr(code)) else 32 for code in range(128)).ljust(256)
+# A digit, or a word. What may not stand before it is looked for behind its first character: so the search skips from
+# one letter or digit to the next, where it would try every character.
+_START: Final = re.compile(r"[A-Za-z\d](?<![\w$€£#].)(?<!\d[.,/:-].)(?<!\w[/-].)[A-Za-z]*")
 
 
 def words_of(text: str) -> frozenset[str]:
     """The distinct words of a text in small letters."""
+    if text.isascii():
+        return frozenset(text.encode().translate(_ASCII_WORDS).decode().split())
     return frozenset(_WORD.findall(text.lower()))
 
 
@@ -49,7 +55,7 @@ def may_tell_time(words: frozenset[str]) -> bool:
 
 
 def has_digit(words: frozenset[str]) -> bool:
-    return any(not word.isalpha() for word in words)
+    return bool(words) and not "".join(words).isalpha()
 
 
 def scan(text: str, at: datetime) -> Iterator[TimeMention]:
@@ -64,7 +70,8 @@ def _hits(text: str) -> Iterator[tuple[re.Match[str], Rule]]:
     """Where a rule matches: the first of the rules that the word there can begin."""
     rules, after = by_start(), 0
     for start in islice(_START.finditer(text), MAX_WORDS):
-        candidates = rules.get("#" if start[1] else start.group().lower())
+        word = start[0]
+        candidates = rules.get("#" if word[0].isdecimal() else word.lower())
         if candidates is None or start.start() < after:
             continue
         for pattern, rule in candidates:
