@@ -11,6 +11,7 @@ from recollect.errors import InvalidInput, NaiveDatetime
 from recollect.recall.settings import Arm, Fusion, RecallSettings
 from recollect.recipes import Recipe
 from recollect.testing.models import HashEmbedder, OverlapReranker
+from recollect.text.tokens import count_tokens
 
 MAY = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
@@ -154,14 +155,34 @@ async def test_as_of_answers_with_what_was_recorded_by_then(bank, clock):
     assert set(firsts(await bank.recall("bicycle", as_of=zoned))) == {"old", "new"}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="queries.sql put_item: an answer that comes later makes the whole turn recorded later"
-)
 async def test_as_of_knows_a_message_that_was_answered_later(bank, clock):
+    await bank.retain([Message(text="My bicycle is red.", id="m"), answered("Oh?", id="a")], session="s")
+    clock.now = MAY + timedelta(days=10)
+    await bank.retain(answered("How nice, a red bicycle.", id="b"), session="s")
+    (now,) = (await bank.recall("bicycle")).evidence
+    assert now.sources == ("m", "a", "b")
+    early = await bank.recall("bicycle", as_of=MAY + timedelta(days=1))
+    (then,) = early.evidence
+    assert (then.text, then.sources) == ("My bicycle is red.\nassistant: Oh?", ("m", "a"))
+    assert then.tokens == count_tokens(then.text) == early.receipt.tokens < now.tokens
+    assert (await bank.recall("bicycle", as_of=clock.now)).evidence[0].sources == ("m", "a", "b")
+    assert (await bank.recall("bicycle", as_of=MAY - timedelta(days=1))).evidence == ()
+
+
+async def test_as_of_says_the_same_after_an_export(bank, clock):
     await bank.retain(Message(text="My bicycle is red.", id="m"), session="s")
     clock.now = MAY + timedelta(days=10)
-    await bank.retain(Message(text="How nice.", role=Role.ASSISTANT), session="s")
-    assert firsts(await bank.recall("bicycle", as_of=MAY + timedelta(days=1))) == ["m"]
+    await bank.retain(answered("How nice.", id="a"), session="s")
+    async with Memory.open(":memory:", embedder=HashEmbedder(), clock=clock) as other:
+        copy = await other.bank("copy")
+        await copy.import_([line async for line in bank.export()])
+        for as_of in (MAY, clock.now, None):
+            mine, theirs = [(await one.recall("bicycle", as_of=as_of)).evidence for one in (bank, copy)]
+            assert mine == theirs
+
+
+def answered(text, **more):
+    return Message(text=text, role=Role.ASSISTANT, speaker="assistant", **more)
 
 
 NAIVE = datetime(2024, 5, 1)  # noqa: DTZ001

@@ -61,15 +61,14 @@ async def temporal(field: Field) -> Hits:
         raise Idle("the question names no time")
     hits = await field.search.temporal(field.reach.candidates)
     entries = dict(zip(hits.refs[: field.reach.entries].tolist(), hits.scores.tolist(), strict=False))
-    walked = await _walk(field, entries)
+    walked = await _walk(field, entries, in_time=True)
     known = set(hits.refs.tolist())
-    most = min(_LINKED, field.reach.candidates // 2)  # what was found in the time itself keeps half the room
-    new = np.array(strongest({r: a for r, a in walked.items() if r not in known}, most), dtype=np.int64)
-    inside = new[await field.search.within_time(new)] if len(new) else new
-    activations = np.array([walked[ref] for ref in inside.tolist()], dtype=np.float32)
-    room = field.reach.candidates - len(inside)
+    most = min(_LINKED, field.reach.candidates // 2)  # what was found by its own time keeps half the room
+    linked = strongest({ref: brought for ref, brought in walked.items() if ref not in known}, most)
+    room = field.reach.candidates - len(linked)
     return Hits(
-        refs=np.concatenate([hits.refs[:room], inside]), scores=np.concatenate([hits.scores[:room], activations])
+        refs=np.concatenate([hits.refs[:room], np.array(linked, dtype=np.int64)]),
+        scores=np.concatenate([hits.scores[:room], np.array([walked[ref] for ref in linked], dtype=np.float32)]),
     )
 
 
@@ -117,8 +116,8 @@ async def _timed(arm: Arm, field: Field) -> Found:
     return Found(hits=hits, report=report)
 
 
-async def _walk(field: Field, entries: dict[int, float]) -> dict[int, float]:
-    """Activation after the effort's steps, the entries' own included."""
+async def _walk(field: Field, entries: dict[int, float], *, in_time: bool = False) -> dict[int, float]:
+    """Activation after the effort's steps, the entries' own included; ``in_time`` never leaves the time asked about."""
     spread, activation, frontier = field.settings.spread, dict(entries), dict(entries)
     for _ in range(field.reach.steps):
         refs = strongest(frontier, spread.frontier)
@@ -126,6 +125,15 @@ async def _walk(field: Field, entries: dict[int, float]) -> dict[int, float]:
             break
         edges = await field.search.edges(np.array(refs, dtype=np.int64), spread.fan_out)
         reached = step(frontier, edges, spread)
+        if in_time:
+            reached = await _within_time(field, reached)
         frontier = {ref: a for ref, a in reached.items() if a > activation.get(ref, 0.0)}
         activation = merged(activation, reached)
     return activation
+
+
+async def _within_time(field: Field, reached: dict[int, float]) -> dict[int, float]:
+    """What of it overlaps the time asked about (equation 13)."""
+    refs = np.array(list(reached), dtype=np.int64)
+    inside = refs[await field.search.within_time(refs)] if len(refs) else refs
+    return {ref: reached[ref] for ref in inside.tolist()}
