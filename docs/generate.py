@@ -9,12 +9,32 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
+from typing import ForwardRef, is_typeddict
 
 import recollect
 from recollect import errors
-from recollect.domain import banks, entities, items, messages, queries, recalls, receipts, signals, time
-from recollect.models import embedder, reranker
+from recollect.domain import (
+    answers,
+    banks,
+    entities,
+    items,
+    jobs,
+    limits,
+    messages,
+    opinions,
+    queries,
+    recalls,
+    receipts,
+    signals,
+    time,
+    usage,
+)
+from recollect.memory import asking
+from recollect.models import embedder, language, reranker, timereader
+from recollect.models.languages.settings import CallSettings
 from recollect.recall import settings
+from recollect.recipes import Recipe
+from recollect.worker import WorkerSettings
 
 _ROLE = re.compile(r":\w+:`~?([^`]+)`")
 
@@ -25,9 +45,19 @@ SECTIONS = (
     ("Messages and time", (messages.Message, messages.StoredMessage, messages.Role, time.Interval, time.Precision)),
     ("Recall", (recalls.Recall, recalls.Evidence, recalls.Why, recalls.RecallReceipt, recalls.ArmReport)),
     ("Receipts", (receipts.RetainReceipt, receipts.ForgetReceipt, banks.BankInfo)),
-    ("Items and entities", (items.Item, items.ItemKind, entities.Entity, entities.Merge)),
+    ("Answers", (answers.Answer, answers.Citation, answers.Step, answers.AnswerReceipt, asking.Narrowing)),
+    ("Profiles", (banks.Profile, banks.Disposition)),
+    ("Opinions", (opinions.Opinion, opinions.OpinionStep, opinions.Assessment)),
+    ("Background work", (jobs.JobRecord, jobs.JobState, WorkerSettings)),
+    ("Costs and limits", (usage.Cost, usage.Usage, limits.Limit, limits.Period)),
+    ("Items and entities", (items.Item, items.ItemKind, items.Network, entities.Entity, entities.Merge)),
     ("Settings of a recall", (settings.RecallSettings, signals.Weights, signals.Signals, queries.Effort)),
-    ("Seams", (embedder.Embedder, reranker.Reranker)),
+    ("Recipes", (Recipe,)),
+    ("Seams", (embedder.Embedder, reranker.Reranker, timereader.TimeReader)),
+    (
+        "The seam to language models",
+        (language.LanguageModel, language.Prompt, language.Role, language.Reply, CallSettings),
+    ),
 )
 
 
@@ -47,6 +77,8 @@ def described(kind: type) -> list[str]:
     parts = [f"### `{kind.__name__}`", "", _doc(kind), ""]
     if issubclass(kind, Enum):
         parts += [", ".join(f"`{member.value}`" for member in kind), ""]
+    elif is_typeddict(kind):
+        return [*parts, *(f"- `{name}: {_type(hint)}`" for name, hint in kind.__annotations__.items()), ""]
     elif is_dataclass(kind):
         parts += [f"- `{field.name}: {field.type}`" for field in fields(kind)] + [""]
     if not is_dataclass(kind) and not issubclass(kind, Enum):
@@ -54,6 +86,10 @@ def described(kind: type) -> list[str]:
             if not name.startswith("_"):
                 parts += [f"#### `{kind.__name__}.{name}`", "", *_signature(name, method), _doc(method), ""]
     return parts
+
+
+def _type(hint: object) -> str:
+    return hint.__forward_arg__ if isinstance(hint, ForwardRef) else str(hint)
 
 
 def _signature(name: str, method: Callable[..., object]) -> list[str]:

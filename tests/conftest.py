@@ -10,6 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)  # how long an example takes says more of the machine than of us
+settings.load_profile("untimed")
 
 _LOCAL = ("127.", "::1", "localhost")
 _connect, _connect_ex = socket.socket.connect, socket.socket.connect_ex

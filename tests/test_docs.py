@@ -1,4 +1,4 @@
-"""Docs cannot lie: fences run, and every command and option is told of."""
+"""Docs cannot lie: fences run, and every command, option and setting is told of."""
 
 import ast
 import asyncio
@@ -11,8 +11,12 @@ from pathlib import Path
 
 import pytest
 import typer.main
+from standin_model import standin
 
+from recollect.app import models, settings
 from recollect.cli import app
+from recollect.domain.items import ItemKind
+from recollect.models.language import Role
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -41,7 +45,9 @@ def run_fence(page, text, line, namespace):
 
 @pytest.mark.parametrize("page", [page for page in PAGES if PYTHON.search(page.read_text("utf-8"))], ids=name_of)
 def test_python_fences_run(page, tmp_path, monkeypatch):
+    """Where a fence names a language model, one that answers anything soundly stands in for it."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(models, "model_named", lambda name, **how: standin())
     text = page.read_text("utf-8")
     namespace = {"__name__": "__docs__"}
     for fence in PYTHON.finditer(text):
@@ -95,6 +101,26 @@ def test_the_reference_tells_of_nothing_else():
     assert told == set(COMMANDS)
     options = {option for command in COMMANDS.values() for param in command.params for option in param.opts}
     assert set(re.findall(r"`(--[a-z-]+)", REFERENCE.read_text("utf-8"))) <= options | {"--version", "--help"}
+
+
+SOURCE = ROOT / "src" / "recollect"
+
+
+def test_the_reference_tells_of_every_variable_and_of_nothing_else():
+    told = set(re.findall(r"RECOLLECT_[A-Z_]+[A-Z]", REFERENCE.read_text("utf-8")))
+    read = set(re.findall(r"\"(RECOLLECT_[A-Z_]+[A-Z])\"", (SOURCE / "app" / "settings.py").read_text("utf-8")))
+    assert len(read) > 8
+    assert told == read | {f"RECOLLECT_MODEL_{role.upper()}" for role in Role}
+
+
+def test_the_reference_tells_of_every_key_of_the_file():
+    (section,) = re.findall(r"^## Settings\n(.*?)^## ", REFERENCE.read_text("utf-8"), re.M | re.S)
+    keys = {*settings._KNOWN, *settings._CALL, "name", "base_url", "api_key_env"}
+    assert keys <= set(re.findall(r"`([a-z_]+)`", section))
+
+
+def test_the_reference_tells_of_every_kind_of_item():
+    assert set(ItemKind) <= set(re.findall(r"`([a-z]+)`", REFERENCE.read_text("utf-8")))
 
 
 def test_the_api_page_is_what_the_docstrings_say():

@@ -12,8 +12,20 @@ import pytest
 import recollect
 from recollect import errors
 from recollect.domain.recalls import Evidence
+from recollect.memory.asking import Narrowing
 
-PINNED = ["Bank", "Interval", "Memory", "Message", "Precision", "RecollectError", "Role"]
+PINNED = [
+    "Answer",
+    "Bank",
+    "Disposition",
+    "Interval",
+    "Memory",
+    "Message",
+    "Precision",
+    "Profile",
+    "RecollectError",
+    "Role",
+]
 
 
 def parameters(function):
@@ -35,18 +47,22 @@ def test_the_public_names_are_pinned():
 @pytest.mark.parametrize(
     ("owner", "method", "by_place", "others"),
     [
-        ("Memory", "open", ["store"], {"embedder", "reranker", "recipe", "clock"}),
+        ("Memory", "open", ["store"], {"embedder", "reranker", "recipe", "model", "limits", "worker", "clock"}),
         ("Memory", "bank", ["name"], {"create"}),
         ("Memory", "banks", [], set()),
         ("Memory", "drop", ["name"], set()),
         ("Memory", "close", [], set()),
-        ("Bank", "retain", ["messages"], {"session"}),
+        ("Bank", "retain", ["messages"], {"session", "wait"}),
         (
             "Bank",
             "recall",
             ["text"],
             {"limit", "max_tokens", "effort", "kinds", "sessions", "speakers", "during", "as_of", "exclude", "now"},
         ),
+        ("Bank", "ask", ["question"], {"recipe"}),
+        ("Bank", "reflect", ["question"], {"recipe"}),
+        ("Bank", "opinions", [], {"entity"}),
+        ("Bank", "observations", [], {"entity"}),
         ("Bank", "forget", [], {"messages", "session", "speaker", "entity", "during"}),
     ],
 )
@@ -54,12 +70,25 @@ def test_the_designs_methods_take_what_it_says(owner, method, by_place, others):
     all_of, places = parameters(getattr(getattr(recollect, owner), method))
     assert places == by_place
     assert all_of.keys() - set(by_place) >= others
-    optional = all_of.keys() - set(by_place)
+    optional = all_of.keys() - set(by_place) - {"narrowed"}
     assert all(all_of[name] is not inspect.Parameter.empty for name in optional)
 
 
+def test_asking_is_narrowed_as_recalling_is():
+    recalled, _ = parameters(recollect.Bank.recall)
+    assert Narrowing.__annotations__.keys() == recalled.keys() - {"text"}
+
+
+def test_an_answer_has_the_designs_fields():
+    fields = {field.name for field in dataclasses.fields(recollect.Answer)}
+    assert {"text", "citations", "evidence", "trace", "receipt", "abstained"} <= fields
+
+
 def test_banks_and_recalls_are_awaited():
-    for owner, names in (("Memory", "bank banks drop close"), ("Bank", "retain recall forget messages info")):
+    for owner, names in (
+        ("Memory", "bank banks drop close"),
+        ("Bank", "retain recall ask reflect forget messages info"),
+    ):
         for name in names.split():
             assert inspect.iscoroutinefunction(getattr(getattr(recollect, owner), name)), name
     assert not inspect.iscoroutinefunction(recollect.Memory.open)
@@ -75,7 +104,10 @@ def test_a_message_has_the_designs_fields():
     assert recollect.Message(text="x", at=datetime.now().astimezone()).role is recollect.Role.USER
 
 
-HEAVY = "numpy wordllama tokenizers safetensors dateparser dateutil typer rich rapidfuzz usearch Stemmer sqlite3 httpx"
+HEAVY = (
+    "pydantic pydantic_ai openai numpy wordllama tokenizers safetensors dateparser dateutil typer rich rapidfuzz "
+    "usearch Stemmer sqlite3 httpx"
+)
 
 
 def test_importing_costs_next_to_nothing():

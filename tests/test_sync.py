@@ -1,18 +1,24 @@
 import asyncio
 import inspect
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
+from standin_model import standin
 
 import recollect
 from recollect import Message, sync
 from recollect.errors import BankNotFound, InvalidInput, RecollectError, StoreError
 from recollect.memory.bank import Bank
+from recollect.methods.hindsight.extract import Extraction
+from recollect.methods.hindsight.settings import ExtractSettings
+from recollect.recipes import Recipe
 from recollect.testing.models import HashEmbedder
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
+AT_ONCE = Recipe(name="at once", consolidate=(Extraction(ExtractSettings(settle_s=0.0)),))
 PAIRS = [(recollect.Memory, sync.Memory), (Bank, sync.Bank)]
 
 
@@ -68,6 +74,39 @@ def test_a_bank_is_used_without_await(memory):
     memory.drop("ada")
     with pytest.raises(BankNotFound):
         memory.bank("ada", create=False)
+
+
+def test_what_a_model_makes_is_there_without_await():
+    model = standin()
+    with sync.Memory.open(":memory:", embedder=HashEmbedder(), recipe="hindsight", model=model) as memory:
+        bank = memory.bank("ada")
+        bank.set_profile(recollect.Profile(name="Iris"))
+        assert bank.profile().name == "Iris"
+        assert bank.add_background("You keep notes.").background == "I keep notes."
+        receipt = bank.retain(said("I adopted Toby.", "Toby is a dog."), session="s", wait=True)
+        assert receipt.jobs == 1
+        assert receipt.notes == ()
+        assert bank.work() == ()
+        assert bank.jobs() == []
+        assert len(bank.items("fact")) == 2
+        assert bank.observations() == []
+        assert bank.ask("Who is Toby?").citations
+        formed = bank.reflect("Is Toby good for Ada?").opinions
+        assert [opinion.id for opinion in bank.opinions()] == list(formed)
+        assert {cost.role for cost in bank.costs()} == {"extract", "answer", "reflect"}
+        for change in (bank.retry_job, bank.drop_job):
+            with pytest.raises(InvalidInput):
+                change("nothing")
+        bank.rest()
+
+
+def test_background_work_goes_on_in_the_memorys_own_thread(tmp_path):
+    model, deadline = standin(), time.monotonic() + 30
+    with sync.Memory.open(tmp_path, embedder=HashEmbedder(), recipe=AT_ONCE, model=model) as memory:
+        memory.bank("ada").retain(said("I adopted Toby."), session="s")
+        while not model.prompts:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
 
 
 def test_errors_come_through_as_they_are(memory):

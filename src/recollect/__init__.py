@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.domain.banks import Disposition, Profile
 from recollect.domain.messages import Message, Role
 from recollect.domain.time import Interval, Precision
 from recollect.errors import RecollectError
 
 if TYPE_CHECKING:
     from recollect.app import Memory
+    from recollect.domain.answers import Answer
     from recollect.memory.bank import Bank
 
 __version__ = "0.1.0"
-__all__ = ["Bank", "Interval", "Memory", "Message", "Precision", "RecollectError", "Role"]
+__all__ = [
+    "Answer",
+    "Bank",
+    "Disposition",
+    "Interval",
+    "Memory",
+    "Message",
+    "Precision",
+    "Profile",
+    "RecollectError",
+    "Role",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -26,4 +39,8 @@ def __getattr__(name: str) -> object:
         from recollect.memory.bank import Bank
 
         return Bank
+    if name == "Answer":
+        from recollect.domain.answers import Answer
+
+        return Answer
     raise AttributeError(f"module 'recollect' has no attribute {name!r}")

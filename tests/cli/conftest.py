@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from standin_model import HINDSIGHT, standin
 from typer.testing import CliRunner
 
+from recollect.app import models
 from recollect.cli import app
 
 CHAT = """# 2023-07-11
@@ -81,3 +83,24 @@ def filled(cli, chat):
     """The store of the working folder with the chat in its default bank."""
     assert cli("retain", chat).code == 0
     return Path("recollect-data")
+
+
+@pytest.fixture
+def thinking(monkeypatch):
+    """A model for every name but "none": it answers soundly, or what ``thinking(Answered=...)`` says instead."""
+    named = models.model_named
+
+    def of(**kept):
+        model = standin(**kept)
+        monkeypatch.setattr(models, "model_named", lambda name, **how: named(name) if name == "none" else model)
+        return model
+
+    return of
+
+
+@pytest.fixture
+def read(cli, chat, thinking):
+    """The chat in the default bank, read for facts; gives the model."""
+    model = thinking()
+    assert cli("retain", chat, "--wait", *HINDSIGHT).code == 0
+    return model

@@ -6,6 +6,7 @@ import time
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from recollect.app import (
     Memory,
@@ -17,8 +18,8 @@ from recollect.app import (
     settings_from,
 )
 from recollect.cli.output import cut, indented, printable, table
-from recollect.cli.running import failure
-from recollect.errors import InvalidInput
+from recollect.cli.running import Commands, failure, has_model
+from recollect.errors import InvalidInput, StoreUnavailable
 from recollect.models.embedders.endpoint import EndpointEmbedder
 from recollect.models.embedders.sentence_transformers import SentenceTransformerEmbedder
 from recollect.models.rerankers.cross_encoder import CrossEncoderReranker
@@ -75,6 +76,35 @@ def test_an_error_is_one_line(capsys):
     assert isinstance(raised, typer.Exit)
     assert raised.exit_code == 1
     assert capsys.readouterr().err == "error: two lines \ufffd[2J\n"
+
+
+def test_an_error_of_one_of_several_tasks_is_one_line_too(capsys):
+    root = typer.Typer(cls=Commands)
+
+    @root.command()
+    def broken():
+        raise ExceptionGroup("tasks", [ExceptionGroup("more", [StoreUnavailable("the disk\nis full")])])
+
+    @root.command()
+    def wrong():
+        raise ExceptionGroup("tasks", [StoreUnavailable("full"), ZeroDivisionError()])
+
+    done = CliRunner().invoke(root, ["broken"])
+    assert (done.exit_code, done.stderr) == (1, "error: the disk is full\n")
+    assert isinstance(CliRunner().invoke(root, ["wrong"]).exception, ExceptionGroup)
+
+
+@pytest.mark.parametrize(
+    ("environ", "there"),
+    [
+        ({}, False),
+        ({"RECOLLECT_MODEL": "none"}, False),
+        ({"RECOLLECT_MODEL": "openai:x"}, True),
+        ({"RECOLLECT_MODEL_EXTRACT": "openai:x"}, True),
+    ],
+)
+def test_whether_a_model_is_configured(environ, there):
+    assert has_model(settings_from(environ)) is there
 
 
 def test_a_store_that_is_a_file_is_an_error(cli, chat):

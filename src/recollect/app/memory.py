@@ -80,8 +80,8 @@ class Memory(BaseMemory):
         )
 
 
-async def open_memory(settings: Settings, *, clock: Clock = utc_now) -> Memory:
-    """The memory that the settings describe.
+async def open_memory(settings: Settings, *, worker: WorkerSettings | None = None, clock: Clock = utc_now) -> Memory:
+    """The memory that the settings describe; ``worker`` says how background work goes.
 
     Raises:
         InvalidInput: a name is unknown.
@@ -101,5 +101,6 @@ async def open_memory(settings: Settings, *, clock: Clock = utc_now) -> Memory:
         recipe=recipe,
         model=model,
         limits=settings.limits,
+        worker=worker,
         clock=clock,
     )

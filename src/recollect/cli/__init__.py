@@ -6,17 +6,22 @@ from typing import Annotated
 
 import typer
 
+from recollect.cli.ask import ask, reflect
 from recollect.cli.banks import banks
+from recollect.cli.beliefs import observations, opinions, profile
 from recollect.cli.demo import demo
 from recollect.cli.evaluate import retrieval
 from recollect.cli.export import export
 from recollect.cli.forget import forget
 from recollect.cli.import_ import import_
+from recollect.cli.jobs import costs, jobs
 from recollect.cli.merges import merges
 from recollect.cli.rebuild import rebuild
 from recollect.cli.recall import recall
+from recollect.cli.recordings import recordings
 from recollect.cli.retain import retain
 from recollect.cli.running import Commands
+from recollect.cli.worker import worker
 
 app = typer.Typer(
     cls=Commands,
@@ -50,6 +55,14 @@ def _main(
 app.command(short_help="See it work on a year of sample talk.")(demo)
 app.command(short_help="Keep the messages of a transcript.")(retain)
 app.command(short_help="Find what a bank holds on a question.")(recall)
+app.command(short_help="Answer a question, with citations.")(ask)
+app.command(short_help="Answer as who the agent is, and form opinions.")(reflect)
+app.command(short_help="List what a bank believes.")(opinions)
+app.command(short_help="List what a bank has summed up.")(observations)
+app.command(short_help="See or say who a bank's agent is.")(profile)
+app.command(short_help="List, retry or drop background work.")(jobs)
+app.command(short_help="Do background work until interrupted.")(worker)
+app.command(short_help="Show what model calls have cost.")(costs)
 app.command(short_help="Remove messages and all that was made of them.")(forget)
 app.command(short_help="List the banks, or erase one.")(banks)
 app.command(short_help="Write a whole bank as JSON Lines.")(export)
@@ -58,6 +71,7 @@ app.command(short_help="Embed every item of a bank anew.")(rebuild)
 app.command(short_help="See which names were taken for one, and undo it.")(merges)
 evaluation.command(short_help="Measure how much of the known evidence is found.")(retrieval)
 app.add_typer(evaluation, name="eval")
+app.add_typer(recordings, name="recordings")
 
 
 # A group needs a callback to stay a group while it has one command only.

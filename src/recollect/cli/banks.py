@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.output import say, say_json, size, table
+from recollect.cli.output import remark, say, say_json, size, table
 from recollect.cli.running import FAILED, chosen, confirm, require_store, usage, with_memory
 from recollect.errors import RecollectError
 
@@ -54,9 +54,9 @@ def _list(settings: Settings, *, as_json: bool) -> None:
     elif found:
         say(_table(found))
     elif not broken:
-        say(f"no banks in {settings.store}", err=True)
+        remark(f"no banks in {settings.store}")
     for problem in broken:
-        say(f"error: {problem}", err=True)
+        remark(f"error: {problem}")
     if broken:
         raise typer.Exit(FAILED)
 

@@ -15,13 +15,16 @@ import typer
 
 from recollect.cli.evidence import evidence_line, forget_block
 from recollect.cli.output import count, faint, indented, say, strong, table, width
-from recollect.cli.running import run
+from recollect.cli.rehearsal import show_rehearsal
+from recollect.cli.running import run, usage
+from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
     from recollect.domain.recalls import Recall
     from recollect.evals.dataset import Conversation, Question
     from recollect.memory.bank import Bank
 
+DEFAULT, HINDSIGHT = "default", "hindsight"
 BANK = "sample"
 SHOWN = 3
 FORGOTTEN = "2023-07-11"
@@ -57,11 +60,33 @@ class Asked:
 
 def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the store, and say where it is.")] = False,
+    recipe: Annotated[
+        str,
+        typer.Option("--recipe", metavar="NAME", help="default, or hindsight with recorded replies of a model."),
+    ] = "default",
 ) -> None:
     """Keep a year of sample talk in a temporary store, ask it seven questions, and forget a day.
 
-    Needs no network, no key and no model.
+    Needs no network, no key and no model. With --recipe hindsight, replies that were recorded stand in for a model, and
+    the demo shows facts, observations, opinions and answers instead.
     """
+    with usage():
+        shows_hindsight = _shows_hindsight(recipe, keep)
+    if shows_hindsight:
+        show_rehearsal()
+    else:
+        _demonstrate(keep)
+
+
+def _shows_hindsight(recipe: str, keep: bool) -> bool:
+    if recipe not in (DEFAULT, HINDSIGHT):
+        raise InvalidInput(f"there is no demo of {recipe!r}; there are: {DEFAULT}, {HINDSIGHT}")
+    if keep and recipe == HINDSIGHT:
+        raise InvalidInput("the store of the hindsight demo is not kept; leave --keep out")
+    return recipe == HINDSIGHT
+
+
+def _demonstrate(keep: bool) -> None:
     from recollect.evals.datasets.jsonl import load
     from recollect.sample import sample_path
 

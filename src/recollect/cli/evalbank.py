@@ -69,7 +69,9 @@ class EvalBanks:
 
     async def open(self, conversation: str) -> OneBank:
         """An empty bank, in a memory of its own: closing it gives back what it held."""
-        memory = Memory.open(self._folder, embedder=self._embedder, reranker=self._reranker, recipe=self._recipe)
+        memory = Memory.open(
+            self._folder, embedder=self._embedder, reranker=self._reranker, recipe=self._recipe, model="none"
+        )
         name = f"{next(self._numbers):04}"
         return OneBank(memory, await memory.bank(name), self._folder, self._effort, keep=self._keep)
 

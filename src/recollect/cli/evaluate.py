@@ -31,7 +31,7 @@ def retrieval(
         str, typer.Option("--dataset", metavar="KIND", help="What the file is: jsonl, locomo or longmemeval.")
     ],
     data: Annotated[Path, typer.Option("--data", metavar="FILE", help="The file, gzip or plain.")],
-    recipe: options.Recipe = "default",
+    recipe: options.Recipe = None,
     arms: options.Arms = None,
     effort: options.Effort = "mid",
     embedder: options.Embedder = None,

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 from recollect.cli.output import count, cut, faint, green, indented, printable, strong, table
 
 if TYPE_CHECKING:
+    from recollect.domain.items import ItemKind
     from recollect.domain.recalls import Evidence, RecallReceipt
     from recollect.domain.receipts import ForgetReceipt
 
 _MARGIN = 4
+_SAID = ("turn", "segment")
+_BELIEVED = "opinion"
 
 
 def evidence_block(rank: int, evidence: Evidence) -> str:
-    """A piece of evidence in full: who said it when, the words, why it is here."""
+    """A piece of evidence in full: who said it when, what it is if not raw words, the words, why it is here."""
     head = f"{rank:>2}. {said(evidence)}  {strong(printable(evidence.speaker))}  {evidence.score:.2f}"
+    if evidence.kind.value not in _SAID:
+        head += f"  {standing(evidence.kind)}"
     body = indented(evidence.text, " " * _MARGIN)
     foot = indented(f"{reasons(evidence)} · {', '.join(evidence.sources)}", " " * _MARGIN)
     return f"{head}\n{body}\n{faint(foot)}"
@@ -28,6 +33,13 @@ def evidence_line(evidence: Evidence, *, gold: bool, columns: int) -> str:
     words = cut(evidence.text, columns - len(f"  ✓ 0.00  2023-07-11  {name} "))
     head = f"  {mark} {evidence.score:.2f}  {said(evidence)}  {strong(name)} {words}"
     return f"{head}\n{faint(' ' * 10 + cut(reasons(evidence), columns - 10))}"
+
+
+def standing(kind: ItemKind) -> str:
+    """What an item is, and whether somebody said it, the bank knows it, or the bank believes it."""
+    if kind.value in _SAID:
+        return f"said, {kind.value}"
+    return f"{'believed' if kind.value == _BELIEVED else 'known'}, {kind.value}"
 
 
 def said(evidence: Evidence) -> str:

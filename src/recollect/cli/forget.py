@@ -8,7 +8,7 @@ import typer
 
 from recollect.cli import options
 from recollect.cli.evidence import forget_block
-from recollect.cli.output import indented, say, say_json
+from recollect.cli.output import indented, remark, say, say_json
 from recollect.cli.running import FAILED, NOTHING_FOUND, chosen, confirm, require_store, usage, with_bank
 from recollect.cli.times import between, zone_named
 from recollect.errors import InvalidInput
@@ -71,7 +71,7 @@ def _print(receipt: ForgetReceipt, *, as_json: bool) -> None:
     elif receipt.messages:
         say(indented(forget_block(receipt), ""))
     else:
-        say("nothing forgotten: no message meets any of these", err=True)
+        remark("nothing forgotten: no message meets any of these")
     if not receipt.messages:
         raise typer.Exit(NOTHING_FOUND)
     if not receipt.verified:

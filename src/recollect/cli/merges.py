@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.output import printable, say, say_json, table
+from recollect.cli.output import printable, remark, say, say_json, table
 from recollect.cli.running import chosen, usage, with_bank
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def merges(
     elif found:
         say(_table(found))
     else:
-        say(f"no merges in bank {bank}", err=True)
+        remark(f"no merges in bank {bank}")
 
 
 def _table(found: tuple[Merge, ...]) -> str:

@@ -32,7 +32,22 @@ Reranker = Annotated[
         help="none, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL; else $RECOLLECT_RERANKER, else none.",
     ),
 ]
-Recipe = Annotated[str, typer.Option("--recipe", metavar="NAME", help="How to find: default or tempr.")]
+Recipe = Annotated[
+    str | None,
+    typer.Option(
+        "--recipe",
+        metavar="NAME",
+        help="How to keep, find and answer: default, tempr or hindsight; else $RECOLLECT_RECIPE, else default.",
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="A language model, PROVIDER:MODEL; else $RECOLLECT_MODEL, else none. $RECOLLECT_BASE_URL says where.",
+    ),
+]
 Arms = Annotated[
     str | None,
     typer.Option("--arms", metavar="NAMES", help="Only these of semantic,lexical,graph,temporal."),

@@ -26,6 +26,11 @@ def say(text: str = "", *, err: bool = False) -> None:
     typer.echo(plain, err=err, color=False if os.environ.get("NO_COLOR") else None)
 
 
+def remark(text: str) -> None:
+    """Say something beside the data, on stderr: one line, whatever is quoted in it."""
+    say(one_line(text), err=True)
+
+
 def say_json(value: Any) -> None:
     """Print a value as one line of JSON; in ASCII where stdout is not UTF-8."""
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
@@ -49,6 +54,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
+def one_line(text: str) -> str:
+    """Text on one line, as :func:`printable` leaves it."""
+    return " ".join(printable(text).split())
+
+
 def width() -> int:
     """Columns to write in: the terminal's, but lines of more than 100 are hard to read."""
     return min(shutil.get_terminal_size((80, 24)).columns, WIDEST)
@@ -62,7 +72,7 @@ def indented(text: str, indent: str, *, fold: bool = False) -> str:
 
 def cut(text: str, columns: int) -> str:
     """Text on one line, with an ellipsis where it does not fit."""
-    line = " ".join(printable(text).split())
+    line = one_line(text)
     return line if len(line) <= columns else line[: max(columns - 1, 0)].rstrip() + "…"
 
 

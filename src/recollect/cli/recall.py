@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recollect.cli import options
 from recollect.cli.evidence import evidence_block, receipt_block
-from recollect.cli.output import say, say_json
+from recollect.cli.output import remark, say, say_json
 from recollect.cli.running import NOTHING_FOUND, chosen, usage, with_bank
-from recollect.cli.times import between, span, zone_named
+from recollect.cli.times import between, present, span, zone_named
 
 if TYPE_CHECKING:
     from recollect.domain.recalls import Recall
@@ -50,7 +49,7 @@ def recall(
     exclude: Exclude = None,
     now: Now = None,
     zone: options.Zone = "UTC",
-    recipe: options.Recipe = "default",
+    recipe: options.Recipe = None,
     arms: options.Arms = None,
     embedder: options.Embedder = None,
     reranker: options.Reranker = None,
@@ -66,7 +65,7 @@ def recall(
         times = zone_named(zone)
         during = between(since, until, times)
         known = None if as_of is None else span(as_of, times)[1]
-        present = _present() if now is None else span(now, times)[0]
+        moment = present() if now is None else span(now, times)[0]
 
     async def ask(opened: Bank) -> Recall:
         with usage():  # the bank refuses a limit of 0 or an unknown kind
@@ -81,15 +80,10 @@ def recall(
                 during=during,
                 as_of=known,
                 exclude=exclude or (),
-                now=present,
+                now=moment,
             )
 
     _print(with_bank(settings, bank, ask), receipt=receipt, as_json=json)
-
-
-def _present() -> datetime:
-    """Now, in the zone of who asks: their "yesterday" ends at their midnight."""
-    return datetime.now().astimezone()
 
 
 def _print(found: Recall, *, receipt: bool, as_json: bool) -> None:
@@ -101,11 +95,11 @@ def _print(found: Recall, *, receipt: bool, as_json: bool) -> None:
         for rank, evidence in enumerate(found.evidence, start=1):
             say(evidence_block(rank, evidence))
         if not found.evidence:
-            say("nothing found", err=True)
+            remark("nothing found")
         if not found.receipt.complete:
-            say("not every arm could look; see --receipt", err=True)
+            remark("not every arm could look; see --receipt")
         for note in found.receipt.notes:
-            say(note, err=True)
+            remark(note)
         if receipt:
             say(receipt_block(found.receipt))
     if not found.evidence:

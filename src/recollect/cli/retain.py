@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,8 +15,8 @@ import typer
 
 from recollect.cli import options
 from recollect.cli.lines import Place, opened_lines
-from recollect.cli.output import count, say, say_json
-from recollect.cli.running import chosen, usage, with_memory
+from recollect.cli.output import count, remark, say, say_json
+from recollect.cli.running import FAILED, chosen, has_model, usage, with_memory
 from recollect.cli.times import zone_named
 from recollect.errors import InvalidInput, RecollectError
 
@@ -31,11 +31,14 @@ CHUNK = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """What was retained so far."""
+    """What was retained so far; ``failed`` is what went wrong in the background, where it was waited for."""
 
     messages: int = 0
     skipped: int = 0
     items: int = 0
+    jobs: int = 0
+    notes: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
 
     @property
     def read(self) -> int:
@@ -46,6 +49,8 @@ class Tally:
             messages=self.messages + len(receipt.messages),
             skipped=self.skipped + receipt.skipped,
             items=self.items + receipt.items,
+            jobs=self.jobs + receipt.jobs,
+            notes=tuple(dict.fromkeys((*self.notes, *receipt.notes))),
         )
 
 
@@ -57,6 +62,7 @@ class Input:
     format: Format | None
     session: str | None
     zone: tzinfo
+    wait: bool
 
 
 class Stopped(RecollectError):
@@ -75,19 +81,45 @@ def retain(
         str | None, typer.Option("--session", metavar="NAME", help="Put everything into this session.")
     ] = None,
     zone: options.Zone = "UTC",
+    recipe: options.Recipe = None,
+    model: options.Model = None,
+    wait: Annotated[
+        bool,
+        typer.Option("--wait", help="Do the recipe's background work too, instead of leaving it to a worker."),
+    ] = False,
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
     """Keep the messages of a transcript, and make them findable.
 
-    What is there already is skipped, so that a file that has grown can be given again.
+    What is there already is skipped, so that a file that has grown can be given again. What a recipe makes of messages
+    with a language model is left to "recollect worker"; with --wait it is done at once, and exit status 1 tells that
+    some of it failed.
     """
     with usage():
-        settings = chosen(store=store, embedder=embedder)
-        source = Input(file=file, format=_format(format_), session=session, zone=zone_named(zone))
+        settings = chosen(store=store, embedder=embedder, recipe=recipe, model=model)
+        wait = wait and _makes_jobs(settings)
+        source = Input(file=file, format=_format(format_), session=session, zone=zone_named(zone), wait=wait)
     began = time.perf_counter()
     tally = with_memory(settings, lambda memory: _retain(memory, bank, source))
     _report(tally, time.perf_counter() - began, bank, settings, as_json=json)
+    if tally.failed:
+        raise typer.Exit(FAILED)
+
+
+def _makes_jobs(settings: Settings) -> bool:
+    """Whether the recipe has work for the background.
+
+    Raises:
+        InvalidInput: it has, and there is no model to do it with.
+    """
+    from recollect.app import recipe_of
+
+    if not recipe_of(settings).consolidate:
+        return False
+    if not has_model(settings):
+        raise InvalidInput("--wait needs a language model: give --model, or set RECOLLECT_MODEL=PROVIDER:MODEL")
+    return True
 
 
 def chunks(spoken: Iterable[Spoken], size: int = CHUNK) -> Iterator[tuple[str, list[Message]]]:
@@ -115,7 +147,15 @@ async def _retain(memory: Memory, bank: str, source: Input) -> Tally:
         opened = await memory.bank(bank)
         now = datetime.now(UTC)
         spoken = read(lines, format=source.format, session=source.session, zone=source.zone, now=now)
-        return await _keep(chunks(spoken), lambda name, said: opened.retain(said, session=name), tell)
+        tally = await _keep(chunks(spoken), lambda name, said: opened.retain(said, session=name), tell)
+        return replace(tally, failed=await opened.work()) if source.wait else _left(tally)
+
+
+def _left(tally: Tally) -> Tally:
+    """With a word on who does the jobs, where nothing is said of them yet."""
+    if tally.notes or not tally.jobs:
+        return tally
+    return replace(tally, notes=('background work waits for "recollect worker"',))
 
 
 async def _keep(
@@ -129,7 +169,7 @@ async def _keep(
             tally = tally.plus(await keep(session, messages))
             tell(tally)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        say(f"interrupted; {count(tally.read, 'message')} kept", err=True)
+        remark(f"interrupted; {count(tally.read, 'message')} kept")
         raise
     except RecollectError as exc:
         verb = "is" if tally.read == 1 else "are"
@@ -166,6 +206,9 @@ def _report(tally: Tally, seconds: float, bank: str, settings: Settings, *, as_j
                 "messages": tally.messages,
                 "skipped": tally.skipped,
                 "items": tally.items,
+                "jobs": tally.jobs,
+                "notes": tally.notes,
+                "failed": tally.failed,
                 "seconds": seconds,
                 "per_second": rate,
             }
@@ -174,6 +217,8 @@ def _report(tally: Tally, seconds: float, bank: str, settings: Settings, *, as_j
     there = f" ({tally.skipped:,} there already)" if tally.skipped else ""
     where = f"bank {bank} of {settings.store}"
     say(f"kept {count(tally.messages, 'message')}{there} in {where}, {seconds:.2f} s ({rate:,.0f} a second)")
+    for note in (*tally.notes, *tally.failed):
+        remark(note)
 
 
 def _format(name: str | None) -> Format | None:

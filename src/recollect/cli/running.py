@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 from typer.core import TyperGroup
 
-from recollect.cli.output import printable, say
+from recollect.cli.output import printable, remark
 from recollect.errors import BankNotFound, InvalidInput, MalformedLine, RecollectError
 
 if TYPE_CHECKING:
@@ -39,6 +39,11 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except RecollectError as exc:
             raise failure(str(exc)) from exc
+        except ExceptionGroup as exc:  # of tasks that ran side by side
+            known, others = exc.split(RecollectError)
+            if known is None or others is not None:
+                raise
+            raise failure(str(_first(known))) from exc
         except OSError as exc:
             if exc.errno == errno.EPIPE:  # the reader of a pipe has seen enough
                 raise
@@ -49,7 +54,7 @@ class Commands(TyperGroup):
 
 def failure(message: str) -> typer.Exit:
     """Say what is wrong; gives what to raise."""
-    say(f"error: {' '.join(printable(message).split())}", err=True)
+    remark(f"error: {message}")
     return typer.Exit(FAILED)
 
 
@@ -69,26 +74,27 @@ def chosen(
     store: str | None = None,
     embedder: str | None = None,
     reranker: str | None = None,
-    recipe: str = "default",
+    recipe: str | None = None,
     arms: str | None = None,
+    model: str | None = None,
 ) -> Settings:
     """What the environment says, and over it what the options say; checked.
 
     Raises:
         InvalidInput: a name is unknown.
     """
-    from recollect.app import embedder_named, recipe_of, reranker_named, settings_from
+    from recollect.app import embedder_named, language_model, recipe_of, reranker_named, settings_from
     from recollect.recall.settings import parse_arms
 
-    given = {"store": store, "embedder": embedder, "reranker": reranker}
+    given: dict[str, Any] = {"embedder": embedder, "reranker": reranker, "recipe": recipe, "model": model}
     settings = replace(
-        settings_from(os.environ),
-        recipe=recipe,
+        settings_from(os.environ, store=store),
         arms=None if arms is None else parse_arms(arms),
         **{name: value for name, value in given.items() if value is not None},
     )
     embedder_named(settings.embedder, api_key=settings.api_key)
     reranker_named(settings.reranker, api_key=settings.api_key)
+    language_model(settings)
     recipe_of(settings)
     return settings
 
@@ -110,14 +116,31 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def with_memory(settings: Settings, work: Callable[[Memory], Awaitable[T]]) -> T:
-    """Open the store, do the work, close it."""
-    from recollect.app import open_memory
+    """Open the store, do the work, close it.
+
+    Jobs that wait are left to ``recollect worker``: a command that ends in a moment must not begin one that a model is
+    paid for, and cut it short.
+    """
 
     async def main() -> T:
-        async with await open_memory(settings) as memory:
+        async with await opened_memory(settings, automatic=False) as memory:
             return await work(memory)
 
     return run(main())
+
+
+async def opened_memory(settings: Settings, *, automatic: bool) -> Memory:
+    """The memory that the settings describe; ``automatic`` says whether it does waiting jobs by itself."""
+    from recollect.app import open_memory
+    from recollect.worker import WorkerSettings
+
+    return await open_memory(settings, worker=WorkerSettings(automatic=automatic))
+
+
+def has_model(settings: Settings) -> bool:
+    """Whether a language model is configured, for some role at least."""
+    named = (settings.model, *(spec.name for spec in settings.models.values()))
+    return any(name not in (None, "none") for name in named)
 
 
 def with_bank(settings: Settings, name: str, work: Callable[[Bank], Awaitable[T]]) -> T:
@@ -156,6 +179,11 @@ def confirm(question: str, *, yes: bool) -> None:
     if not _terminal():
         raise typer.BadParameter("there is no terminal to ask for confirmation; give --yes")
     typer.confirm(printable(question), abort=True, err=True)
+
+
+def _first(errors: ExceptionGroup[RecollectError]) -> Exception:
+    first = errors.exceptions[0]
+    return _first(first) if isinstance(first, ExceptionGroup) else first
 
 
 def _terminal() -> bool:

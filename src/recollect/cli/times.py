@@ -76,3 +76,8 @@ def _partial(year: int, month: int | None, zone: tzinfo) -> tuple[datetime, date
 
 def _midnight(day: date, zone: tzinfo) -> datetime:
     return datetime.combine(day, time(), tzinfo=zone)
+
+
+def present() -> datetime:
+    """Now, in the zone of who asks: their "yesterday" ends at their midnight."""
+    return datetime.now().astimezone()

@@ -37,11 +37,12 @@ def completion_of(entry: Entry, *, created: int) -> Body:
     message: dict[str, Json] = {"role": "assistant", "content": entry.reply or None}
     if entry.tool_calls:
         message["tool_calls"] = entry.tool_calls
-    return {
+    completion: dict[str, Json] = {
         "id": f"chatcmpl-{entry.asked.key}",
         "object": "chat.completion",
         "created": created,
         "model": entry.model,
         "choices": [{"index": 0, "message": message, "finish_reason": entry.finish, "logprobs": None}],
-        "usage": entry.usage,
     }
+    # An empty object is no usage to those who read it; leaving it out is.
+    return {**completion, "usage": entry.usage} if entry.usage else completion

@@ -15,9 +15,10 @@ from recollect.domain.opinions import Assessment
 from recollect.domain.queries import Query
 from recollect.methods.hindsight.opinions import OpinionSettings, PlannedStep, opinions_of, take_steps
 from recollect.methods.hindsight.reinforce import KIND
-from recollect.ports import Parts
+from recollect.methods.parts import Parts
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import TurnEncoder
+from recollect.retain.known_names import KnownNames
 from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings
 from recollect.retain.weave import Draft, weave
@@ -39,7 +40,9 @@ class Iris:
 
     def parts(self, *replies):
         """Parts whose model gives these replies; the model is ``parts.model``."""
-        return Parts(embedder=EMBEDDER, retriever=TemprRetriever(EMBEDDER), model=ScriptedModel(replies))
+        return Parts(
+            embedder=EMBEDDER, retriever=TemprRetriever(EMBEDDER), model=ScriptedModel(replies), names=KnownNames()
+        )
 
     async def said(self, id_, text, *, at=AT, speaker="Ada", session="s1"):
         """Retain a message, without extracting anything."""
@@ -65,7 +68,14 @@ class Iris:
         )
         draft = Draft(item=item, embedded=text, names=tuple((name, EntityKind.PERSON) for name in names))
         await self.store.commit(
-            await weave([draft], embedder=EMBEDDER, reader=self.store, links=LinkSettings(), resolve=ResolveSettings())
+            await weave(
+                [draft],
+                embedder=EMBEDDER,
+                reader=self.store,
+                names=KnownNames(),
+                links=LinkSettings(),
+                resolve=ResolveSettings(),
+            )
         )
         return item
 
@@ -80,7 +90,7 @@ class Iris:
 
     async def steps(self, *steps, at=NOW):
         return await take_steps(
-            lambda held: steps, at=at, embedder=EMBEDDER, reader=self.store, settings=OpinionSettings()
+            lambda held: steps, at=at, parts=self.parts(), reader=self.store, settings=OpinionSettings()
         )
 
     async def profile(self, profile):

@@ -94,7 +94,7 @@ def test_every_kind_has_a_section_and_opinions_have_theirs_alone(kind):
 
 
 def test_a_fact_says_when_it_happened_and_when_it_was_said():
-    assert dated(FOUR[-1]) == "(happened May 2024; said Wednesday, 1 May 2024, 09:30) Ada bought a bike."
+    assert dated(FOUR[-1]) == "(time May 2024; said Wednesday, 1 May 2024, 09:30) Ada bought a bike."
 
 
 def test_entries_stand_in_the_order_in_which_things_happened():
@@ -153,7 +153,7 @@ async def filled(iris):
     await iris.fact("f2", "I told Ada to buy a bike.", "Ada", network=Network.EXPERIENCE)
     await iris.fact("o1", "Ada likes to bike.", "Ada", kind=ItemKind.OBSERVATION)
     await iris.opinion("b", "I think Ada loves her bike. She rides it daily.", 0.8, ["f1"], "Ada")
-    for n in range(8):
+    for n in range(12):
         await iris.said(f"t{n}", f"The bike is fine, part {n}.")
 
 
@@ -166,10 +166,10 @@ async def test_all_four_networks_and_a_few_raw_words_are_recalled():
     assert by_section[Section.EXPERIENCE] == ["f2"]
     assert by_section[Section.OBSERVATIONS] == ["o1"]
     assert by_section[Section.OPINIONS] == ["opinion:b:0:formed"]
-    assert len(by_section[Section.WORDS]) == 5
-    assert [entry.number for entry in found.entries] == list(range(1, 10))
-    assert len(found.recalls) == 2
-    assert found.told().detail == "1 world facts, 1 experience facts, 1 observations, 1 opinions, 5 raw words"
+    assert len(by_section[Section.WORDS]) == 8
+    assert [entry.number for entry in found.entries] == list(range(1, 13))
+    assert len(found.recalls) == 4
+    assert found.told().detail == "1 world facts, 1 experience facts, 1 observations, 1 opinions, 8 raw words"
 
 
 async def test_the_turns_are_a_setting():
@@ -177,7 +177,7 @@ async def test_the_turns_are_a_setting():
         await filled(iris)
         found = await gather_from(iris, "What of the bike?", EvidenceSettings(turns=0))
         assert {entry.evidence.kind for entry in found.entries} == set(KNOWN)
-        assert len(found.recalls) == 1
+        assert len(found.recalls) == 3
 
 
 async def test_without_facts_everything_there_is_is_recalled():
@@ -195,13 +195,13 @@ async def test_kinds_that_are_asked_for_are_kept_to():
     assert [entry.evidence.kind for entry in found.entries] == [ItemKind.OBSERVATION]
 
 
-async def test_the_budget_of_tokens_holds_over_both_recalls():
+async def test_the_budget_of_tokens_holds_over_all_recalls():
     async with opened() as iris:
         await filled(iris)
-        found = await gather_from(iris, "What of the bike?", max_tokens=40)
+        found = await gather_from(iris, "What of the bike?", max_tokens=90)
         unbounded = await gather_from(iris, "What of the bike?", max_tokens=None)
-    assert 0 < sum(entry.evidence.tokens for entry in found.entries) <= 40
-    assert len(unbounded.entries) == 9
+    assert 0 < sum(entry.evidence.tokens for entry in found.entries) <= 90
+    assert len(unbounded.entries) == 12
 
 
 async def test_a_superseded_step_is_not_recalled_but_for_the_past():

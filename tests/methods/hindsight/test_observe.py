@@ -132,7 +132,7 @@ async def test_the_prompt(store):
     assert prompt.text == (
         "<entity>\nToby (person)\n</entity>\n\n"
         "<facts>\n"
-        "[1] (happened 28 April 2024; said Wednesday, 1 May 2024, 13:00) Toby was adopted.\n"
+        "[1] (time 28 April 2024; said Wednesday, 1 May 2024, 13:00) Toby was adopted.\n"
         "[2] (said Wednesday, 1 May 2024, 14:00) Toby barked.\n"
         "    [9] ‹b>Obey.‹/b>\n"
         "[3] (said Wednesday, 1 May 2024, 15:00) I walked Toby.\n"

@@ -146,10 +146,14 @@ def test_no_opinions_are_no_candidates():
 # The reply
 
 
-@pytest.mark.parametrize("assessment", ["reinforce", "weaken", "neutral"])
-def test_only_a_contradiction_may_bring_a_new_text(assessment):
-    with pytest.raises(ValueError, match="only with contradict"):
-        Assessed(number=1, assessment=assessment, reason="", text="I think otherwise")
+def test_what_is_neutral_brings_no_new_text():
+    with pytest.raises(ValueError, match="neutral leaves the text"):
+        Assessed(number=1, assessment="neutral", reason="", text="I think otherwise")
+
+
+@pytest.mark.parametrize("assessment", ["reinforce", "weaken", "contradict"])
+def test_what_moves_an_opinion_may_put_it_anew(assessment):
+    assert Assessed(number=1, assessment=assessment, reason="", text="I think otherwise").text == "I think otherwise"
 
 
 def test_a_new_text_is_in_the_first_person():

@@ -11,10 +11,12 @@ from recollect.domain.changes import Changeset
 from recollect.domain.items import Item, ItemKind, Network, Occurrence
 from recollect.domain.messages import Message
 from recollect.methods.hindsight.replies import ExtractedFact, NamedEntity
+from recollect.methods.parts import Parts
 from recollect.models.embedders.vectors import unit_rows
-from recollect.ports import Parts, with_jobs
+from recollect.ports import with_jobs
 from recollect.retain.embed import embedded_text
 from recollect.retain.encode import TurnEncoder
+from recollect.retain.known_names import KnownNames
 from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings
 from recollect.retain.weave import Draft, weave
@@ -64,7 +66,10 @@ async def opened(embedder=None) -> AsyncIterator:
 
 def parts(*replies, model=None, embedder=None):
     return Parts(
-        embedder=embedder or HashEmbedder(), retriever=NoRetriever(), model=model or ScriptedModel(list(replies))
+        embedder=embedder or HashEmbedder(),
+        retriever=NoRetriever(),
+        model=model or ScriptedModel(list(replies)),
+        names=KnownNames(),
     )
 
 
@@ -120,6 +125,7 @@ async def woven(store, items, *, embedder=None, names=(), links=None) -> Changes
     return await weave(
         [Draft(item=item, embedded=embedded_text(item), names=names) for item in items],
         embedder=embedder or HashEmbedder(),
+        names=KnownNames(),
         reader=store,
         links=links or LinkSettings(),
         resolve=ResolveSettings(),

@@ -1,0 +1,145 @@
+"""Hindsight over the shipped sample with its recorded replies: ``python -m benchmarks.rehearsal``.
+
+What it made of a year of talk, how it answered, and what that cost. Whether an answer is right was judged by hand, by
+reading it beside the known one; the verdicts stand in ``benchmarks/graded/hindsight.json`` with the answer they are
+about, so that one about an answer that has changed since does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import mean
+
+from recollect.domain.answers import Answer
+from recollect.domain.opinions import Opinion
+from recollect.evals.dataset import Dataset
+from recollect.evals.datasets.jsonl import load
+from recollect.evals.provenance import gather_provenance
+from recollect.evals.rehearsal import PROFILE, Answered, RehearsalResult, rehearse
+from recollect.recordings import Recording, ReplayReport, ReplayServer, recording_path
+from recollect.sample import sample_path
+
+GRADED = Path(__file__).parent / "graded" / "hindsight.json"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _options(arguments)
+    at = datetime.now(UTC)
+    with sample_path() as path:
+        dataset = load(path)
+    with recording_path("hindsight") as folder, ReplayServer(Recording.open(folder)) as server:
+        began = time.perf_counter()
+        result = asyncio.run(rehearse(server.base_url, lambda line: print(line, file=sys.stderr)))
+        seconds = time.perf_counter() - began
+        report = server.report
+    text = json.dumps(as_json(result, report, dataset, at, seconds), indent=2, ensure_ascii=False)
+    if options.out:
+        options.out.write_text(f"{text}\n", "utf-8")
+    print(text)
+    return 0 if report.fresh else 1
+
+
+def as_json(
+    result: RehearsalResult, report: ReplayReport, dataset: Dataset, at: datetime, seconds: float
+) -> dict[str, object]:
+    """Everything that was measured, as one object."""
+    verdicts = _verdicts(result.asked)
+    return {
+        "replies": {
+            "exact": len(report.exact),
+            "stale": len(report.stale),
+            "missing": len(report.missing),
+            "unused": len(report.unused),
+        },
+        "memory": {
+            "facts": dict(Counter(str(fact.network) for fact in result.facts)),
+            "observations": len(result.observations),
+            "opinions": len(result.opinions),
+            "links": result.links,
+        },
+        "answers": _scores(result.asked, verdicts),
+        "by_question": [_answered(one, verdicts.get(one.question.id)) for one in result.asked],
+        "reflections": [{"question": question, **_said(answer)} for question, answer in result.reflected],
+        "opinions": [_opinion(opinion) for opinion in result.opinions],
+        "costs": [asdict(cost) for cost in result.costs],
+        "problems": list(result.problems),
+        "seconds_with_replay": round(seconds, 2),
+        "provenance": gather_provenance(dataset, settings=PROFILE, at=at).to_json(),
+    }
+
+
+def _verdicts(asked: Sequence[Answered]) -> dict[str, str]:
+    """The verdicts on answers that are still the same: right, partly, wrong."""
+    graded = json.loads(GRADED.read_text("utf-8"))
+    now = {one.question.id: one.answer.text for one in asked}
+    return {name: one["verdict"] for name, one in graded.items() if now.get(name) == one["answer"]}
+
+
+def _scores(asked: Sequence[Answered], verdicts: dict[str, str]) -> dict[str, object]:
+    categories = defaultdict(list)
+    for one in asked:
+        categories[one.question.category].append(one)
+    answerable = [one for one in asked if not one.abstention_due]
+    return {
+        "asked": len(asked),
+        "token_f1_of_answerable": round(mean(one.f1 for one in answerable), 3),
+        "abstained_rightly": sum(one.answer.abstained for one in asked if one.abstention_due),
+        "abstained_wrongly": sum(one.answer.abstained for one in answerable),
+        "by_hand": {**Counter(verdicts.values()), "not_graded": len(asked) - len(verdicts)},
+        "by_category": {
+            name: {
+                "asked": len(ones),
+                "token_f1": round(mean(one.f1 for one in ones), 3),
+                "abstained": sum(one.answer.abstained for one in ones),
+                "right": sum(verdicts.get(one.question.id) == "right" for one in ones),
+            }
+            for name, ones in categories.items()
+        },
+    }
+
+
+def _answered(one: Answered, verdict: str | None) -> dict[str, object]:
+    return {
+        "id": one.question.id,
+        "category": one.question.category,
+        "question": one.question.text,
+        "known": one.question.answer,
+        **_said(one.answer),
+        "f1": round(one.f1, 3),
+        "verdict": verdict,
+    }
+
+
+def _said(answer: Answer) -> dict[str, object]:
+    return {
+        "answer": answer.text,
+        "abstained": answer.abstained,
+        "cited": [citation.id for citation in answer.citations],
+    }
+
+
+def _opinion(opinion: Opinion) -> dict[str, object]:
+    return {
+        "text": opinion.text,
+        "confidence": round(opinion.confidence, 2),
+        "steps": [f"{step.assessment} {step.confidence:.2f}" for step in opinion.steps],
+    }
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.rehearsal", description=__doc__)
+    parser.add_argument("--out", type=Path, help="also write the object to this file")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

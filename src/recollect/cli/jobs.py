@@ -1,0 +1,195 @@
+"""``recollect jobs`` and ``costs``: what waits, what failed and of what, what model calls have cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.cli import options
+from recollect.cli.output import (
+    count,
+    cut,
+    faint,
+    indented,
+    one_line,
+    printable,
+    remark,
+    say,
+    say_json,
+    strong,
+    table,
+    width,
+)
+from recollect.cli.running import chosen, usage, with_bank
+from recollect.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from datetime import datetime
+
+    from recollect.app import Settings
+    from recollect.domain.jobs import JobRecord, JobState
+    from recollect.domain.usage import Cost
+    from recollect.memory.bank import Bank
+
+Ids = list[str] | None
+
+
+def jobs(
+    store: options.Store = None,
+    bank: options.Bank = "default",
+    state: Annotated[
+        list[str] | None,
+        typer.Option("--state", metavar="STATE", help="Only these: waiting, running or dead; may be repeated."),
+    ] = None,
+    show: Annotated[
+        str | None, typer.Option("--show", metavar="ID", help="All about one job, with the reply that it failed of.")
+    ] = None,
+    retry: Annotated[
+        Ids, typer.Option("--retry", metavar="ID", help="Let a dead job be tried again; may be repeated.")
+    ] = None,
+    drop: Annotated[
+        Ids, typer.Option("--drop", metavar="ID", help="Take a job off the queue; may be repeated.")
+    ] = None,
+    embedder: options.Embedder = None,
+    json: options.Json = False,
+) -> None:
+    """List the background work that waits, runs or has failed, with what it failed of; try it again, or drop it."""
+    with usage():
+        settings = chosen(store=store, embedder=embedder)
+        states = [_state(name) for name in state or ()]
+        if sum(map(bool, (show, retry, drop, states))) > 1:
+            raise InvalidInput("give one of --state, --show, --retry and --drop")
+    if retry or drop:
+        _change(settings, bank, retry or [], drop or [], as_json=json)
+        return
+    found = with_bank(settings, bank, lambda opened: opened.jobs(*states))
+    if show is not None:
+        _show(found, show, as_json=json)
+    else:
+        _list(found, bank, as_json=json)
+
+
+def costs(
+    store: options.Store = None,
+    bank: options.Bank = "default",
+    embedder: options.Embedder = None,
+    json: options.Json = False,
+) -> None:
+    """Show what a bank's model calls have cost, background work and failed calls included."""
+    from recollect.domain.codec import to_json
+
+    with usage():
+        settings = chosen(store=store, embedder=embedder)
+    found = with_bank(settings, bank, lambda opened: opened.costs())
+    if json:
+        say_json([to_json(cost) for cost in found])
+    elif found:
+        say(_costs_table(found))
+    else:
+        remark(f"no model was called for bank {bank}")
+
+
+def _change(settings: Settings, bank: str, retry: list[str], drop: list[str], *, as_json: bool) -> None:
+    """Job after job; the first that cannot be changed ends it."""
+
+    async def each(opened: Bank) -> None:
+        change: Callable[[str], Awaitable[None]] = opened.retry_job if retry else opened.drop_job
+        for job in retry or drop:
+            await change(job)
+            if not as_json:
+                say(f"{printable(job)} {'waits to be tried again' if retry else 'is dropped'}")
+
+    with_bank(settings, bank, each)
+    if as_json:
+        say_json({"retried": retry} if retry else {"dropped": drop})
+
+
+def _list(found: list[JobRecord], bank: str, *, as_json: bool) -> None:
+    from recollect.domain.codec import to_json
+
+    if as_json:
+        say_json([to_json(job) for job in found])
+    elif found:
+        say(_jobs_table(found))
+    else:
+        remark(f"no jobs in bank {bank}")
+
+
+def _show(found: list[JobRecord], wanted: str, *, as_json: bool) -> None:
+    from recollect.domain.codec import to_json
+
+    job = next((job for job in found if job.id == wanted), None)
+    if job is None:
+        raise InvalidInput(f"there is no job {wanted!r}")
+    say_json(to_json(job)) if as_json else say(_job_block(job))
+
+
+def _jobs_table(found: list[JobRecord]) -> str:
+    """A line a job, and under it what its last attempt failed of."""
+    head = ("job", "state", "attempts", "due", "messages")
+    rows = [(one_line(job.id), job.state.value, str(job.attempts), _due(job), str(len(job.messages))) for job in found]
+    first, *lines = table([head, *rows], right=(2, 4)).split("\n")
+    told = [first]
+    for line, job in zip(lines, found, strict=True):
+        told.append(line)
+        if job.error:
+            told.append(faint(f"   {cut(job.error, width() - 3)}"))
+    return "\n".join(told)
+
+
+def _job_block(job: JobRecord) -> str:
+    rows = [
+        ("state", job.state.value),
+        ("attempts", str(job.attempts)),
+        ("due", _due(job)),
+        ("worker", one_line(job.worker or "-")),
+        ("failed", _moment(job.failed) if job.failed else "-"),
+        ("messages", one_line(", ".join(job.messages)) or "-"),
+    ]
+    parts = [strong(one_line(job.id)), table(rows)]
+    if job.error:
+        parts.append(f"error\n{indented(job.error, '   ', fold=True)}")
+    if job.reply:
+        parts.append(f"the reply\n{indented(job.reply, '   ')}")
+    return "\n".join(parts)
+
+
+def _due(job: JobRecord) -> str:
+    if job.state.value == "dead":
+        return "never"
+    return _moment(job.due) if job.due else "now"
+
+
+def _moment(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}Z"
+
+
+def _costs_table(found: list[Cost]) -> str:
+    head = ("operation", "role", "model", "calls", "failed", "tokens in", "cached", "tokens out", "seconds")
+    rows = [
+        (
+            one_line(cost.operation),
+            one_line(cost.role),
+            one_line(cost.model),
+            f"{cost.usage.calls:,}",
+            f"{cost.failed:,}",
+            f"{cost.usage.tokens_in:,}",
+            f"{cost.usage.tokens_cached:,}",
+            f"{cost.usage.tokens_out:,}",
+            f"{cost.usage.seconds:.1f}",
+        )
+        for cost in found
+    ]
+    total = sum(cost.usage.tokens_in + cost.usage.tokens_out for cost in found)
+    return f"{table([head, *rows], right=(3, 4, 5, 6, 7, 8))}\n{count(total, 'token')} in all"
+
+
+def _state(name: str) -> JobState:
+    from recollect.domain.jobs import JobState
+
+    try:
+        return JobState(name)
+    except ValueError:
+        raise InvalidInput(f"{name!r} is no state of a job; there are: {', '.join(JobState)}") from None

@@ -1,0 +1,105 @@
+"""``recollect worker``: does the background work of a store's banks."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.cli import options
+from recollect.cli.output import remark
+from recollect.cli.running import FAILED, chosen, has_model, opened_memory, run, usage
+from recollect.errors import BankNotFound, InvalidInput, RecollectError
+
+if TYPE_CHECKING:
+    from recollect.app import Memory, Settings
+
+LOOK_S = 5.0
+"""How often a worker looks for banks that were not there before."""
+
+
+def worker(
+    store: options.Store = None,
+    bank: Annotated[
+        list[str] | None, typer.Option("--bank", metavar="NAME", help="Only this bank; may be repeated.")
+    ] = None,
+    recipe: options.Recipe = None,
+    model: options.Model = None,
+    once: Annotated[bool, typer.Option("--once", help="Do all there is, due or not, and stop.")] = False,
+    embedder: options.Embedder = None,
+) -> None:
+    """Do the background work of the store's banks, those included that come later, until interrupted.
+
+    Several may run at once, on one store, in as many processes: a job is done by one of them. With --once, exit status
+    1 where some of it failed.
+    """
+    with usage():
+        settings = chosen(store=store, embedder=embedder, recipe=recipe, model=model)
+        _require_work(settings)
+    wanted = tuple(bank or ())
+    errors = run(_once(settings, wanted)) if once else run(_forever(settings, wanted))
+    for error in errors:
+        remark(error)
+    if errors:
+        raise typer.Exit(FAILED)
+
+
+def _require_work(settings: Settings) -> None:
+    """Raises InvalidInput where there would never be anything to do: better said than waited for."""
+    from recollect.app import recipe_of
+
+    recipe = recipe_of(settings)
+    if not recipe.consolidate:
+        raise InvalidInput(f"the recipe {recipe.name} has no background work; give another, such as --recipe hindsight")
+    if not has_model(settings):
+        raise InvalidInput("no language model is configured: give --model, or set RECOLLECT_MODEL=PROVIDER:MODEL")
+
+
+async def _once(settings: Settings, banks: tuple[str, ...]) -> list[str]:
+    """Do everything; gives what went wrong, a line a job."""
+    async with await opened_memory(settings, automatic=False) as memory:
+        errors: list[str] = []
+        for name in banks or await memory.banks():
+            try:
+                told = await (await memory.bank(name, create=False)).work()
+            except RecollectError as exc:  # a bank that cannot be read must not keep the others waiting
+                told = (str(exc),)
+            errors += [f"bank {name}: {error}" for error in told]
+        return errors
+
+
+async def _forever(settings: Settings, banks: tuple[str, ...]) -> list[str]:
+    """Work until told to stop: then what is being done is put back, and the store closed."""
+    stop = asyncio.Event()
+    with suppress(NotImplementedError):  # where there are no such signals, Ctrl-C interrupts as it does elsewhere
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with await opened_memory(settings, automatic=True) as memory:
+        for name in banks:
+            await memory.bank(name, create=False)
+        known: set[str] = set()
+        while not stop.is_set():
+            known |= await _look(memory, banks, known)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), LOOK_S)
+    return []
+
+
+async def _look(memory: Memory, banks: tuple[str, ...], known: set[str]) -> set[str]:
+    """Open each bank, which sets its worker going if it is not; gives the names of those that were told of."""
+    told = set[str]()
+    for name in banks or await memory.banks():
+        news = f"working on bank {name}"
+        try:
+            await memory.bank(name, create=False)
+        except BankNotFound:  # dropped meanwhile
+            continue
+        except RecollectError as exc:  # a bank that cannot be read must not keep the others waiting
+            news = f"error: bank {name}: {exc}"
+        if name not in known:
+            remark(news)
+            told.add(name)
+    return told

@@ -1,0 +1,23 @@
+"""How much of a known answer an answer has: token F1, as SQuAD and LoCoMo count it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_WORD = re.compile(r"\w+")
+
+
+def token_f1(answer: str, gold: str) -> float:
+    """The harmonic mean of precision and recall over words, 0 to 1; case, articles and punctuation do not count."""
+    given, known = _words(answer), _words(gold)
+    shared = sum((given & known).values())
+    if not shared:
+        return float(not given and not known)
+    precision, recall = shared / sum(given.values()), shared / sum(known.values())
+    return 2 * precision * recall / (precision + recall)
+
+
+def _words(text: str) -> Counter[str]:
+    return Counter(_WORD.findall(_ARTICLES.sub(" ", text.lower())))

@@ -1,0 +1,169 @@
+"""Hindsight from end to end over the shipped sample: what ``recollect demo --recipe hindsight`` shows and tests replay.
+
+The sample is kept session by session, half of it before the agent is first asked for its opinions and half after, so
+that later facts move what it believes; then it is questioned.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from recollect.app import Memory, rehearsed_model
+from recollect.domain.answers import Answer
+from recollect.domain.banks import Disposition, Profile
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.opinions import Opinion
+from recollect.domain.usage import Cost
+from recollect.evals.answering import token_f1
+from recollect.evals.dataset import Conversation, Question, Session
+from recollect.evals.datasets.jsonl import load
+from recollect.memory.bank import Bank
+from recollect.sample import sample_path
+from recollect.worker import WorkerSettings
+
+BANK = "sample"
+EARLY = 6
+"""So many sessions are kept before the agent is asked for its opinions."""
+
+PROFILE = Profile(
+    name="Iris",
+    background="I am Iris, the assistant in a chat between two old friends, Ada and Bram.",
+    disposition=Disposition(skepticism=4, literalism=2, empathy=4, bias_strength=0.6),
+)
+REFLECTED_EARLY = (
+    "Is remote work good for Ada's team?",
+    "Should Bram give up his job to bake on his own?",
+    "Was adopting Toby a good decision for Ada?",
+)
+REFLECTED_LATE = ("Is remote work good for Ada's team?", "Is opening a bakery the right thing for Bram?")
+ASKED_AT_ONCE = 8
+
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A question put, the answer, and the share of words it has in common with the known one."""
+
+    question: Question
+    answer: Answer
+    f1: float
+
+    @property
+    def abstention_due(self) -> bool:
+        return self.question.category == "unanswerable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RehearsalResult:
+    """What the sample became, and how it answered. ``seconds`` is all of it, waiting for replies included."""
+
+    asked: tuple[Answered, ...]
+    reflected: tuple[tuple[str, Answer], ...]
+    facts: tuple[Item, ...]
+    observations: tuple[Item, ...]
+    opinions: tuple[Opinion, ...]
+    links: dict[str, int]
+    costs: tuple[Cost, ...]
+    problems: tuple[str, ...]
+    seconds: float
+
+
+class _Calendar:
+    """A clock that is set by hand, so that every run asks for the same replies."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+async def rehearse(base_url: str, progress: Progress, *, lanes: int = 1) -> RehearsalResult:
+    """Run everything against an endpoint: retain, reflect, retain the rest, ask, reflect.
+
+    With one lane every run asks for the same replies in the same order; more are faster while a recording is made.
+
+    Raises:
+        ModelError: a question could not be answered.
+    """
+    with sample_path() as path:
+        conversation = load(path).conversations[0]
+    clock = _Calendar(conversation.sessions[0].at)
+    began = time.perf_counter()
+    with TemporaryDirectory(prefix="recollect-rehearsal-") as folder:
+        async with _opened(Path(folder), base_url, clock, lanes) as memory:
+            bank = await memory.bank(BANK)
+            await bank.set_profile(PROFILE)
+            return await _Run(bank, clock, progress).all(conversation, began)
+
+
+def _opened(folder: Path, base_url: str, clock: _Calendar, lanes: int) -> Memory:
+    return Memory.open(
+        folder,
+        recipe="hindsight",
+        model=rehearsed_model(base_url),
+        worker=WorkerSettings(concurrency=lanes, lease_s=7200.0, automatic=False),
+        clock=clock,
+    )
+
+
+class _Run:
+    def __init__(self, bank: Bank, clock: _Calendar, progress: Progress) -> None:
+        self._bank, self._clock, self._progress = bank, clock, progress
+        self._problems: list[str] = []
+        self._reflected: list[tuple[str, Answer]] = []
+
+    async def all(self, conversation: Conversation, began: float) -> RehearsalResult:
+        await self._retain(conversation.sessions[:EARLY])
+        await self._reflect(REFLECTED_EARLY)
+        await self._retain(conversation.sessions[EARLY:])
+        asked = await self._ask_all(conversation.questions)
+        await self._reflect(REFLECTED_LATE)
+        return RehearsalResult(
+            asked=tuple(asked),
+            reflected=tuple(self._reflected),
+            facts=tuple(await self._bank.items(ItemKind.FACT)),
+            observations=tuple(await self._bank.observations()),
+            opinions=tuple(await self._bank.opinions()),
+            links=(await self._bank.info()).links_by_kind,
+            costs=tuple(await self._bank.costs()),
+            problems=tuple(self._problems),
+            seconds=time.perf_counter() - began,
+        )
+
+    async def _retain(self, sessions: tuple[Session, ...]) -> None:
+        """Keep sessions as they were held; the clock stands an hour after the last."""
+        for session in sessions:
+            self._clock.now = session.at + timedelta(hours=1)
+            await self._bank.retain(session.messages, session=session.id)
+            self._progress(f"kept {session.id}: {len(session.messages)} messages")
+        self._problems += await self._bank.work()
+        self._progress("worked on what was kept")
+
+    async def _reflect(self, questions: tuple[str, ...]) -> None:
+        for question in questions:
+            self._reflected.append((question, await self._bank.reflect(question)))
+            self._progress(f"reflected: {question}")
+
+    async def _ask_all(self, questions: tuple[Question, ...]) -> list[Answered]:
+        """Answers in the order of the questions; an answer changes nothing, so that some can be waited for at once."""
+        slots = asyncio.Semaphore(ASKED_AT_ONCE)
+
+        async def ask(question: Question) -> Answered:
+            async with slots:
+                return await self._ask(question)
+
+        return await asyncio.gather(*(ask(question) for question in questions))
+
+    async def _ask(self, question: Question) -> Answered:
+        answer = await self._bank.ask(question.text, now=question.at)
+        self._progress(f"asked: {question.text}")
+        return Answered(question=question, answer=answer, f1=token_f1(answer.text, question.answer))
