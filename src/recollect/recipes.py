@@ -1,21 +1,53 @@
-"""Recipes: which encoder and retriever a bank works with. A paper is a line here, an ablation one changed field."""
+"""Recipes: how a bank keeps, finds and answers. A paper is a line here, an ablation one changed field."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 from recollect.errors import InvalidInput
+from recollect.methods.hindsight.answer import Answering
+from recollect.methods.hindsight.extract import Extraction
+from recollect.methods.hindsight.observe import Observation
+from recollect.methods.hindsight.reflect import Reflection
+from recollect.methods.hindsight.reinforce import Reinforcement
+from recollect.methods.parts import Parts
+from recollect.models.embedder import Embedder
+from recollect.models.language import LanguageModel
+from recollect.models.reranker import Reranker
+from recollect.models.timereader import TimeReader
+from recollect.ports import Consolidator, Responder, Retriever
+from recollect.recall.language_time import LanguageTimeReader
+from recollect.recall.pipeline import TemprRetriever
 from recollect.recall.settings import Fusion, RecallSettings
 from recollect.retain.encode import EncodeSettings
+from recollect.retain.known_names import KnownNames
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Builds(Protocol[T_co]):
+    """A part of a method with its constants, before it is put together for a bank."""
+
+    def build(self, parts: Parts) -> T_co: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """A named way to keep and to find."""
+    """A named way to keep, to find and to answer.
+
+    ``consolidate`` are in the order in which their work builds on each other. They, ``answer`` and ``reflect`` need a
+    language model; without one a bank keeps the jobs that they would do. ``model_reads_time`` asks it for the times in
+    questions that the rules cannot read, where no other time reader is given.
+    """
 
     name: str
     encode: EncodeSettings = EncodeSettings()
-    recall: RecallSettings = RecallSettings()
+    recall: RecallSettings = field(default_factory=RecallSettings)
+    model_reads_time: bool = False
+    consolidate: tuple[Builds[Consolidator], ...] = ()
+    answer: Builds[Responder] = Answering()
+    reflect: Builds[Responder] = Reflection()
 
 
 RECIPES = {
@@ -23,6 +55,7 @@ RECIPES = {
     for recipe in (
         Recipe(name="default"),
         Recipe(name="tempr", recall=RecallSettings(fusion=Fusion.RRF)),
+        Recipe(name="hindsight", consolidate=(Extraction(), Reinforcement(), Observation())),
     )
 }
 
@@ -37,3 +70,37 @@ def recipe_named(name: str) -> Recipe:
         return RECIPES[name]
     except KeyError:
         raise InvalidInput(f"no recipe {name!r}; there are: {', '.join(RECIPES)}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A recipe put together for one bank."""
+
+    retriever: Retriever
+    consolidators: tuple[Consolidator, ...]
+    answer: Responder
+    reflect: Responder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finders:
+    """The models that a memory searches with. ``time_reader`` reads times in questions that the rules could not."""
+
+    embedder: Embedder
+    reranker: Reranker | None = None
+    time_reader: TimeReader | None = None
+
+
+def assembled(recipe: Recipe, finders: Finders, model: LanguageModel, names: KnownNames) -> Method:
+    """Put a recipe together for one bank; ``model`` is the one that keeps its ledger, ``names`` are what it knows."""
+    embedder, time_reader = finders.embedder, finders.time_reader
+    if recipe.model_reads_time and time_reader is None:
+        time_reader = LanguageTimeReader(model)
+    retriever = TemprRetriever(embedder, reranker=finders.reranker, time_reader=time_reader, settings=recipe.recall)
+    parts = Parts(embedder=embedder, retriever=retriever, model=model, names=names)
+    return Method(
+        retriever=retriever,
+        consolidators=tuple(one.build(parts) for one in recipe.consolidate),
+        answer=recipe.answer.build(parts),
+        reflect=recipe.reflect.build(parts),
+    )

@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from recollect import Memory, Message, Role
+from recollect.domain.changes import Changeset
+from recollect.domain.jobs import Job, JobState
 from recollect.domain.time import Interval, Precision
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, ModelUnavailable
 from recollect.store.sqlite import forget as forgetting
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import HashEmbedder
@@ -248,13 +250,11 @@ async def test_what_is_too_short_to_be_looked_for_is_not_called_gone(tmp_path, b
 
 async def test_graphs_are_removed_and_do_not_come_back(tmp_path):
     first, second = SqliteFolder(tmp_path, graph_from=1), SqliteFolder(tmp_path, graph_from=1)
-    embedder = HashEmbedder()
 
     def memory_of(folder):
-        from recollect.memory.memory import BaseMemory
-        from recollect.recipes import recipe_named
-
-        return BaseMemory(folder, embedder=embedder, recipe=recipe_named("default"))
+        memory = opened(tmp_path)
+        memory._stores = folder
+        return memory
 
     async with memory_of(first) as one:
         await (await one.bank("bank")).retain([Message(id=f"m{n}", text=f"note {n}") for n in range(20)], session="s")
@@ -290,3 +290,60 @@ async def test_a_long_message_keeps_its_passages_when_its_answer_is_forgotten(tm
     assert "".join(e.item.text for e in sorted(after, key=lambda e: e.item.order)) == long
     assert len(before) == len(after)
     assert_sound(tmp_path / "bank.bank", gaps=True)
+
+
+async def test_a_write_of_another_does_not_tear_a_turn(tmp_path, bank, assert_sound, monkeypatch):
+    """Between looking what is torn and forgetting it, another process answers in the same turn."""
+    async with opened(tmp_path) as other:
+        theirs = await other.bank("bank")
+        await bank.retain(Message(id="m8", text="And a soup."), session="s1")
+        await bank.retain(Message(id="m9", text="Enjoy!", role=Role.ASSISTANT, speaker="ai"), session="s1")
+        answers = iter(["m10"])
+
+        async def torn_late(selection, torn=bank._store.torn):
+            found = await torn(selection)
+            for id_ in answers:
+                await theirs.retain(Message(id=id_, text="Truly!", role=Role.ASSISTANT, speaker="ai"), session="s1")
+            return found
+
+        monkeypatch.setattr(bank._store, "torn", torn_late)
+        await bank.forget(messages="m9")
+        assert await sources(bank, "soup") == (ALL | {"m8", "m10"})
+        (turn,) = await bank._store.items(["turn:0:m8"])
+        assert turn.sources == ("m8", "m10")
+    assert_sound(tmp_path / "bank.bank", gaps=True)
+
+
+async def test_nothing_is_forgotten_while_what_is_left_cannot_be_encoded(tmp_path, bank):
+    async with Memory.open(tmp_path, embedder=Down()) as memory:
+        broken = await memory.bank("bank")
+        with pytest.raises(ModelUnavailable):
+            await broken.forget(messages="m1")
+        assert {m.id for m in await broken.messages()} == ALL
+        assert (await broken.forget(messages=["m1", "m2", "m5"])).verified  # whole turns need no embedder
+    assert await sources(bank) == ALL - {"m1", "m2", "m5"}
+
+
+class Down(HashEmbedder):
+    async def embed(self, texts, *, purpose="document"):
+        raise ModelUnavailable("down")
+
+
+async def test_what_jobs_hold_is_gone_and_the_rest_of_them_waits(tmp_path, memory, bank):
+    (m3,) = await bank.messages(["m3"])
+    about = [Job(id=f"j{n}", kind="sum up", payload="s1", messages=("m3", "m5")) for n in range(3)]
+    unlike = Job(id="other", kind="sum up", payload="s2", messages=("m6",))
+    quoting = Job(id="quoting", kind="sum up", payload=f"{m3.text} 1", messages=("m3", "m5"))
+    await bank._store.commit(Changeset(jobs=(*about, unlike, quoting)))
+    for state in range(4):
+        job = await bank._store.claim(["sum up"], "w", AT, 60)
+        if state:
+            later = AT if job.id == "other" else None
+            await bank._store.settle(job, error=f"no JSON: {SECRET}", reply=SECRET, retry_at=later, now=AT)
+    assert {record.state for record in await bank.jobs()} == {JobState.WAITING, JobState.RUNNING, JobState.DEAD}
+    receipt = await bank.forget(messages="m3")
+    assert (receipt.jobs, receipt.verified) == (4, True)
+    left = {record.id: (record.state, record.messages) for record in await bank.jobs()}
+    assert left == {f"j{n}": (JobState.WAITING, ("m5",)) for n in range(3)} | {"other": (JobState.WAITING, ("m6",))}
+    await memory.close()
+    assert holding(tmp_path, SECRET) == set()

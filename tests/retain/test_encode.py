@@ -315,6 +315,8 @@ async def exchanges(bank):
     [
         (["q0"], [("a0", "b0"), ("q1", "a1")]),
         (["b0"], [("q0", "a0"), ("q1", "a1")]),
+        (["a0"], [("q0", "b0"), ("q1", "a1")]),
+        (["q0", "a0"], [("b0",), ("q1", "a1")]),
         (["q1"], [("q0", "a0", "b0"), ("a1",)]),
         (["a0", "b0", "q1"], [("q0",), ("a1",)]),
     ],
@@ -339,8 +341,45 @@ async def test_forgetting_leaves_the_turns_beside_it_alone(bank):
     assert after["turn:1:a"] == before["turn:1:a"]
 
 
+async def test_forgetting_leaves_every_passage_in_one_turn(bank):
+    """An answer's passages, and the answers around it: each stands in one turn before and after."""
+    long = "word " * 3000
+    said = [Message(text="Tell me.", id="q"), answer("Well.", id="a"), answer(long, id="b"), answer("End.", id="c")]
+    await bank.retain(said, session="s")
+    passages = sorted(item.text for item in (await items(bank)).values())
+    assert await sources(bank) == [("q", "a", "b"), ("b",), ("b", "c")]
+    await bank.forget(messages="a")
+    assert await sources(bank) == [("q", "b"), ("b",), ("b", "c")]
+    await bank.forget(messages="q")
+    assert await sources(bank) == [("b",), ("b",), ("b", "c")]
+    await bank.forget(messages="c")
+    texts = [item.text for item in sorted((await items(bank)).values(), key=lambda item: item.order)]
+    assert "".join(texts) == long
+    assert len(texts) == len(passages)
+
+
+async def test_what_is_made_anew_has_the_stages_it_had(bank, clock):
+    await bank.retain([Message(text="one?", id="q"), answer("sure", id="a")], session="s")
+    clock.now = NOON + timedelta(days=1)
+    await bank.retain(answer("yes", id="b"), session="s")
+    before = (await items(bank))["turn:0:q"]
+    assert before.as_of(NOON).text == "one?\nassistant: sure"
+    await bank.forget(messages="a")
+    after = (await items(bank))["turn:0:q"]
+    assert (after.text, after.as_of(NOON).text) == ("one?\nassistant: yes", "one?")
+    assert (after.recorded, after.as_of(NOON).sources, len(after.stages)) == (NOON, ("q",), 1)
+    assert 0 < after.as_of(NOON).tokens < after.tokens < before.tokens
+
+
 async def test_what_is_made_anew_was_known_all_along(bank, clock):
     await exchanges(bank)
     clock.now = NOON + timedelta(days=9)
     await bank.forget(messages="b0")
     assert (await items(bank))["turn:0:q0"].recorded == NOON
+
+
+async def test_what_is_skipped_writes_nothing(bank):
+    await bank.retain(Message(text="one", id="m"), session="s")
+    version = (await bank._store.known([], [])).version
+    await bank.retain(Message(text="one", id="m"), session="s")
+    assert (await bank._store.known([], [])).version == version

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recollect import Memory, Message, Role
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import StoredMessage
-from recollect.retain.turns import PASSAGE_CHARACTERS, Part, parts_of, spoken, surviving_turns, turn_from, turns_of
+from recollect.retain.turns import PASSAGE_CHARACTERS, Part, earlier, parts_of, spoken, turn_from, turns_of
 from recollect.testing.models import HashEmbedder
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -145,40 +145,55 @@ def test_the_rest_of_a_long_answer_opens_turns_of_its_own():
 def test_a_turn_is_made_again_from_its_item(letters, length):
     said = [message(n, letter, "z" * length if n == 0 else "") for n, letter in enumerate(letters)]
     for turn in turns_of(said, last=None):
-        kept = Item(
-            id=turn.id,
-            kind=ItemKind.TURN,
-            text=turn.text,
-            session="s",
-            speaker="Ada",
-            sources=tuple(part.message.id for part in turn.parts),
-            mentioned=NOON,
-            recorded=NOON,
-            order=turn.order,
-        )
-        assert turn_from(kept, list(reversed(said))) == turn
+        assert turn_from(kept(turn), list(reversed(said))) == turn
+
+
+def kept(turn):
+    """The item that a turn is kept as."""
+    return Item(
+        id=turn.id,
+        kind=ItemKind.TURN,
+        text=turn.text,
+        session="s",
+        speaker="Ada",
+        sources=tuple(part.message.id for part in turn.parts),
+        mentioned=NOON,
+        recorded=NOON,
+        order=turn.order,
+    )
 
 
 @pytest.mark.parametrize(
-    ("letters", "left", "turns"),
+    ("letters", "left", "rest"),
     [
-        ("uaua", [0, 2, 3], ["0", "23"]),  # 1 is gone
-        ("uaua", [1], ["1"]),
-        ("uaua", [0, 3], ["0", "3"]),  # an answer is not put under another question
-        ("uaua", [3, 1, 0], ["01", "3"]),
-        ("uaa", [0, 1], ["01"]),
-        ("uaa", [1, 2], ["12"]),
-        ("uu", [0, 1], ["0", "1"]),
+        ("ua", [0], "0"),
+        ("ua", [1], "1"),
+        ("uaa", [0, 2], "02"),  # what stood between is gone; both were said to the same
+        ("uaaa", [3, 1], "13"),
     ],
 )
-def test_what_was_not_forgotten_makes_turns_again(letters, left, turns):
-    said = [message(n, letters[n]) for n in left]
-    assert ["".join(str(part.message.position) for part in turn.parts) for turn in surviving_turns(said)] == turns
+def test_what_is_left_of_a_turn_is_one_turn(letters, left, rest):
+    said = [message(n, letter) for n, letter in enumerate(letters)]
+    (turn,) = turns_of(said, last=None)
+    less = turn_from(kept(turn), [said[n] for n in left])
+    assert "".join(str(part.message.position) for part in less.parts) == rest
+    assert less.text.startswith(f"words {rest[0]}")
 
 
-def test_survivors_of_two_sessions_stay_apart():
-    said = [message(0, "u"), replace(message(1, "a"), session="t")]
-    assert [len(turn.parts) for turn in surviving_turns(said)] == [1, 1]
+def test_what_is_left_of_a_passages_turn_is_that_passage():
+    said = [message(0, "u", "x" * 13_000), message(1, "a")]
+    turns = turns_of(said, last=None)
+    assert turn_from(kept(turns[2]), said[:1]).parts == turns[2].parts[:1]
+    assert turn_from(kept(turns[2]), said[1:]).id == "turn:0:m1"
+
+
+def test_what_a_turn_was_before_its_answers_were_recorded():
+    at = [NOON + timedelta(hours=hours) for hours in (0, 0, 2, 1, 5)]  # one clock went back
+    said = [replace(message(n, letter), recorded=at[n]) for n, letter in enumerate("uaaaa")]
+    (turn,) = turns_of(said, last=None)
+    assert [(until, len(then.parts)) for until, then in earlier(turn)] == [(at[2], 2), (at[4], 4)]
+    assert all(turn.text.startswith(then.text) for _, then in earlier(turn))
+    assert earlier(turns_of(said[:2], last=None)[0]) == []
 
 
 def test_a_part_is_a_message_with_some_of_its_words():

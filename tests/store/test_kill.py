@@ -33,8 +33,8 @@ class Victims:
         )
         self._expect("ready")
 
-    def kill_one(self, seed: int, after_s: float, *, while_opening: bool) -> list[list[str]]:
-        """Start one, kill it; gives the messages that it was told were kept."""
+    def kill_one(self, seed: int, writes: int, after_s: float, *, while_opening: bool) -> list[list[str]]:
+        """Start one, let it write, kill it a little later; gives the messages that it was told were kept."""
         self._server.stdin.write(f"{seed}\n")
         self._server.stdin.flush()
         kept: list[list[str]] = []
@@ -43,6 +43,8 @@ class Victims:
             told = [self._line(), self._line()]  # in either order
             assert {key for line in told for key in line} == {"child", "open"}, told
             child = next(line["child"] for line in told if "child" in line)
+            for _ in range(writes):
+                kept += self._expect("kept")
         time.sleep(after_s)
         os.kill(child, signal.SIGKILL)
         assert self._expect("dead", kept) == child
@@ -72,15 +74,15 @@ async def test_acknowledged_messages_survive_kill_9(tmp_path, assert_sound):
     kept: dict[str, list[str]] = {}
     try:
         for kill in range(KILLS):
-            after = rng.uniform(0, LONGEST_MS / 1000)
-            for message in victims.kill_one(kill, after, while_opening=kill % 5 == 0):
+            writes, after = rng.randrange(3), rng.uniform(0, LONGEST_MS / 1000)
+            for message in victims.kill_one(kill, writes, after, while_opening=kill % 5 == 0):
                 assert message[0] not in kept
                 kept[message[0]] = message
             if kill % LOOK_AFTER == LOOK_AFTER - 1:
                 await look(folder, kept, assert_sound)
     finally:
         victims.close()
-    assert len(kept) > 2 * KILLS, "the victims died before they did anything: the test shows nothing"
+    assert len(kept) > KILLS, "the victims died before they did anything: the test shows nothing"
 
 
 async def look(folder: Path, kept: dict[str, list[str]], assert_sound) -> None:
@@ -90,7 +92,8 @@ async def look(folder: Path, kept: dict[str, list[str]], assert_sound) -> None:
         assert {id_: there.get(id_) for id_ in kept} == kept
         for id_ in random.Random(len(kept)).sample(sorted(kept), 3):
             word = kept[id_][3].split(" ")[1]
-            found = await bank.recall(f"What was {word}?", limit=3)
+            # Not among the very first: words of a long exchange rank below what hashed vectors take for alike.
+            found = await bank.recall(f"What was {word}?", limit=30)
             assert found.receipt.complete
             assert any(id_ in evidence.sources for evidence in found.evidence), (word, found)
     assert_sound(folder / "bank.bank")

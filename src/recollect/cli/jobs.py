@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from recollect.app import Settings
-    from recollect.domain.jobs import JobRecord, JobState
+    from recollect.domain.jobs import JobRecord
     from recollect.domain.usage import Cost
     from recollect.memory.bank import Bank
 
@@ -56,9 +56,12 @@ def jobs(
     json: options.Json = False,
 ) -> None:
     """List the background work that waits, runs or has failed, with what it failed of; try it again, or drop it."""
+    from recollect.domain.jobs import JobState
+    from recollect.memory.asking import one_of
+
     with usage():
         settings = chosen(store=store, embedder=embedder)
-        states = [_state(name) for name in state or ()]
+        states = [one_of(JobState, name) for name in state or ()]
         if sum(map(bool, (show, retry, drop, states))) > 1:
             raise InvalidInput("give one of --state, --show, --retry and --drop")
     if retry or drop:
@@ -184,12 +187,3 @@ def _costs_table(found: list[Cost]) -> str:
     ]
     total = sum(cost.usage.tokens_in + cost.usage.tokens_out for cost in found)
     return f"{table([head, *rows], right=(3, 4, 5, 6, 7, 8))}\n{count(total, 'token')} in all"
-
-
-def _state(name: str) -> JobState:
-    from recollect.domain.jobs import JobState
-
-    try:
-        return JobState(name)
-    except ValueError:
-        raise InvalidInput(f"{name!r} is no state of a job; there are: {', '.join(JobState)}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 
 from recollect.domain.entities import Entity, Mention, Merge
@@ -21,11 +21,25 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Supersession:
+    """An item holds no longer from ``at`` on; ``by`` is the item that took its place, if one did.
+
+    When the messages that ``by`` came from are forgotten, the item holds again.
+    """
+
+    item: str
+    by: str | None = None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Changeset:
     """Everything one write adds. An item or entity whose id is already there takes the older one's place.
 
     ``seen`` is the bank's version that the changes were derived from; a bank that has moved on refuses them.
     ``author`` is kept with the new version, so that whoever proposed the changes can tell whether they were made.
+    ``supersedes`` may name items of this very changeset. ``settings`` are keys and values; a later value takes the
+    older one's place. ``settles`` is the claimed job whose outcome the changes are: it is done when they are made.
     """
 
     seen: int | None = None
@@ -39,3 +53,11 @@ class Changeset:
     mentions: tuple[Mention, ...] = ()
     merges: tuple[Merge, ...] = ()
     jobs: tuple[Job, ...] = ()
+    supersedes: tuple[Supersession, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+    settles: Job | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not any(getattr(self, field.name) for field in fields(self) if field.name not in ("seen", "author"))

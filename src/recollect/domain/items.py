@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -43,13 +43,24 @@ class Occurrence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What an item was until a moment, before it grew: its first ``sources``, the first ``characters`` of its text."""
+
+    until: datetime
+    sources: int
+    characters: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """A unit of memory (Hindsight, equation 1, without its vector).
 
     ``sources`` are the ids of the messages it came from, the one it is about first; ``derived_from`` the ids of items
     it was made of. ``occurrences`` say when what it tells happened, ``mentioned`` when it was said, ``recorded`` when
-    it was stored. ``tokens`` is what the text costs. ``order`` sorts the items of a kind in a session; there are gaps.
-    ``superseded`` is set when a newer item took its place: both stay readable.
+    it was first stored. ``tokens`` is what the text costs. ``order`` sorts the items of a kind in a session; there are
+    gaps. ``superseded`` is set when a newer item took its place: both stay readable. ``stages`` are what an item was
+    before it grew, the oldest first.
     """
 
     id: str
@@ -67,11 +78,28 @@ class Item:
     confidence: float | None = None
     tokens: int = 0
     superseded: datetime | None = None
+    stages: tuple[Stage, ...] = ()
 
     @property
     def occurred(self) -> Interval | None:
         """When it happened, as far as its words say: the first time they speak of."""
         return self.occurrences[0].interval if self.occurrences else None
+
+    def as_of(self, moment: datetime) -> Item:
+        """What was known of it at a moment: without what it has grown by since, or that it was superseded since."""
+        superseded = None if self.superseded is None or moment < self.superseded else self.superseded
+        before = tuple(stage for stage in self.stages if stage.until <= moment)
+        if len(before) == len(self.stages):
+            return replace(self, superseded=superseded)
+        then = self.stages[len(before)]
+        return replace(
+            self,
+            text=self.text[: then.characters],
+            sources=self.sources[: then.sources],
+            tokens=then.tokens,
+            superseded=superseded,
+            stages=before,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

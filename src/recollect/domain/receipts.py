@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainReceipt:
-    """What ``retain`` stored. ``skipped`` counts messages that the bank had already, word for word."""
+    """What ``retain`` stored. ``skipped`` counts messages that the bank had already, word for word.
+
+    ``jobs`` counts those that the write caused; ``notes`` say why they have to wait, or what of them went wrong.
+    """
 
     session: str
     messages: tuple[str, ...]
@@ -18,6 +21,7 @@ class RetainReceipt:
     merges: int
     jobs: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +29,8 @@ class ForgetReceipt:
     """What ``forget`` removed, and what its own check found.
 
     ``messages`` are the ids that are gone. ``verified`` is true when the words of every forgotten message were looked
-    for in every file of the bank and not found; ``leftovers`` names the files where some were found.
+    for in every file of the bank and not found; ``leftovers`` names the files where some were found. ``jobs`` counts
+    those that were dropped, or lost a message.
     """
 
     messages: tuple[str, ...]

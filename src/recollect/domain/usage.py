@@ -1,8 +1,9 @@
-"""What a model call cost."""
+"""What model calls cost."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,3 +24,26 @@ class Usage:
             tokens_cached=self.tokens_cached + other.tokens_cached,
             seconds=self.seconds + other.seconds,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """A line of a bank's ledger: what was done, in which role a model was called for it, and what that cost."""
+
+    at: datetime
+    operation: str
+    role: str
+    model: str
+    usage: Usage
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one operation's calls to one model in one role cost together; ``failed`` counts entries that failed."""
+
+    operation: str
+    role: str
+    model: str
+    usage: Usage
+    failed: int

@@ -86,7 +86,9 @@ class _Calendar:
         return self.now
 
 
-async def rehearse(base_url: str, progress: Progress, *, lanes: int = 1) -> RehearsalResult:
+async def rehearse(
+    base_url: str, progress: Progress, *, lanes: int = 1, asked_at_once: int = ASKED_AT_ONCE
+) -> RehearsalResult:
     """Run everything against an endpoint: retain, reflect, retain the rest, ask, reflect.
 
     With one lane every run asks for the same replies in the same order; more are faster while a recording is made.
@@ -102,7 +104,7 @@ async def rehearse(base_url: str, progress: Progress, *, lanes: int = 1) -> Rehe
         async with _opened(Path(folder), base_url, clock, lanes) as memory:
             bank = await memory.bank(BANK)
             await bank.set_profile(PROFILE)
-            return await _Run(bank, clock, progress).all(conversation, began)
+            return await _Run(bank, clock, progress, asked_at_once).all(conversation, began)
 
 
 def _opened(folder: Path, base_url: str, clock: _Calendar, lanes: int) -> Memory:
@@ -116,8 +118,8 @@ def _opened(folder: Path, base_url: str, clock: _Calendar, lanes: int) -> Memory
 
 
 class _Run:
-    def __init__(self, bank: Bank, clock: _Calendar, progress: Progress) -> None:
-        self._bank, self._clock, self._progress = bank, clock, progress
+    def __init__(self, bank: Bank, clock: _Calendar, progress: Progress, at_once: int) -> None:
+        self._bank, self._clock, self._progress, self._at_once = bank, clock, progress, at_once
         self._problems: list[str] = []
         self._reflected: list[tuple[str, Answer]] = []
 
@@ -155,7 +157,7 @@ class _Run:
 
     async def _ask_all(self, questions: tuple[Question, ...]) -> list[Answered]:
         """Answers in the order of the questions; an answer changes nothing, so that some can be waited for at once."""
-        slots = asyncio.Semaphore(ASKED_AT_ONCE)
+        slots = asyncio.Semaphore(self._at_once)
 
         async def ask(question: Question) -> Answered:
             async with slots:

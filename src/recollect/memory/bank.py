@@ -3,53 +3,75 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Unpack
 
-from recollect.domain.banks import BankInfo
+from recollect.domain.answers import Answer
+from recollect.domain.banks import BankInfo, Profile
 from recollect.domain.changes import Changeset
 from recollect.domain.entities import Merge
-from recollect.domain.items import ItemKind
+from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import Message, StoredMessage
-from recollect.domain.queries import Effort, Query, Scope
+from recollect.domain.opinions import Opinion
+from recollect.domain.queries import Effort
 from recollect.domain.recalls import Recall
 from recollect.domain.receipts import ForgetReceipt, RetainReceipt
 from recollect.domain.time import Interval
-from recollect.errors import InvalidInput, NaiveDatetime, StaleWrite
+from recollect.errors import InvalidInput, NoModel, RecollectError
+from recollect.memory.asking import Narrowing, kinds_of, names_of, query_of
 from recollect.memory.merges import undo_merge
+from recollect.memory.naming import entity_id_of
+from recollect.memory.queue import Queue
 from recollect.memory.rebuild import reembed
+from recollect.memory.staff import Work
 from recollect.memory.transfer import export_lines, import_lines
+from recollect.memory.unanswered import evidence_only
+from recollect.methods.hindsight.background import merged_background
+from recollect.methods.hindsight.opinions import opinions_of
 from recollect.models.embedder import Embedder
-from recollect.ports import Retriever
+from recollect.models.language import LanguageModel
+from recollect.ports import Response, with_jobs
+from recollect.recipes import Method
 from recollect.retain.encode import TurnEncoder
+from recollect.store.optimistic import commit_derived, until_current
+from recollect.store.profiles import profile_setting, read_profile
 from recollect.store.protocol import Selection, Store
 
 Clock = Callable[[], datetime]
-E = TypeVar("E", Effort, ItemKind)
-
-_ATTEMPTS = 50
 
 
-class Bank:
+class Bank(Queue):
     """A bank of memories. Open it with :meth:`recollect.Memory.bank`.
 
     It is safe for the tasks of one event loop, and for other processes that have the same bank open.
 
     Args:
         store: where it is kept.
-        encoder, retriever: of its recipe.
+        encoder: what ``retain`` keeps messages with; no model is called.
+        method: gives the bank's method, or that of a recipe by its name.
         embedder: whose vectors it holds, or shall hold after :meth:`rebuild`.
+        model: thinks for it, and keeps its ledger.
+        work: what is done in the background; ``None`` where no model is configured.
         clock: gives the aware present.
     """
 
     def __init__(
-        self, store: Store, *, encoder: TurnEncoder, retriever: Retriever, embedder: Embedder, clock: Clock
+        self,
+        store: Store,
+        *,
+        encoder: TurnEncoder,
+        method: Callable[[str | None], Method],
+        embedder: Embedder,
+        model: LanguageModel,
+        work: Work | None,
+        clock: Clock,
     ) -> None:
-        self._store, self._encoder, self._retriever = store, encoder, retriever
-        self._embedder, self._clock = embedder, clock
+        super().__init__(store, work)
+        self._encoder, self._method = encoder, method
+        self._embedder, self._model, self._clock = embedder, model, clock
         self._writing = asyncio.Lock()
 
     @property
@@ -60,11 +82,19 @@ class Bank:
         """Whether this is the store it was opened with; a bank that was dropped and made anew has another."""
         return self._store is store
 
-    async def retain(self, messages: Message | Iterable[Message], *, session: str | None = None) -> RetainReceipt:
+    def go_on(self) -> None:
+        """Go on with background work that an earlier process has left."""
+        if self._work is not None and self._method(None).consolidators:
+            self._work.wake()
+
+    async def retain(
+        self, messages: Message | Iterable[Message], *, session: str | None = None, wait: bool = False
+    ) -> RetainReceipt:
         """Store messages of one session, verbatim, and make them findable. All of them, or on an error none.
 
         A message with an id that the bank has already, with the same words, is skipped. Where ``session`` is left
-        out, it is named after the day of the first message.
+        out, it is named after the day of the first message. What a recipe makes of the messages with a model is made
+        in the background; with ``wait``, before this returns, and the receipt's notes say what went wrong.
 
         Raises:
             InvalidInput: an empty session name.
@@ -76,7 +106,8 @@ class Bank:
         name = _session_name(given, session, now)
 
         async def derive() -> Changeset:
-            return await self._encoder.encode(given, session=name, reader=self._store, now=now)
+            changes = await self._encoder.encode(given, session=name, reader=self._store, now=now)
+            return with_jobs(changes, self._method(None).consolidators, now)
 
         changes = await self._commit(derive) if given else Changeset()
         return RetainReceipt(
@@ -88,8 +119,23 @@ class Bank:
             entities=len(changes.entities),
             merges=len(changes.merges),
             jobs=len(changes.jobs),
+            notes=await self._set_to_work(changes, wait),
             seconds=time.perf_counter() - began,
         )
+
+    async def _set_to_work(self, changes: Changeset, wait: bool) -> tuple[str, ...]:
+        """Have done what the changes cause; gives what a caller should know about it."""
+        if self._work is None:
+            return ("jobs wait: no language model is configured",) if changes.jobs else ()
+        if wait:
+            return await self._work.drain()
+        if not changes.jobs:
+            return ()
+        self._work.wake()
+        try:
+            return await self._work.held_up()
+        except RecollectError as exc:  # the messages are kept, and an error would say that they are not
+            return (f"whether jobs wait could not be found out: {exc}",)
 
     async def recall(
         self,
@@ -123,22 +169,98 @@ class Bank:
             InvalidInput: a bound is not positive, an effort or kind is unknown, a time is naive.
             RecallFailed: nothing that should have looked could.
         """
-        query = Query(
-            text=text,
-            now=_aware("now", now) or self._clock(),
-            limit=_positive("limit", limit),
-            max_tokens=None if max_tokens is None else _positive("max_tokens", max_tokens),
-            effort=_one_of(Effort, effort),
-            scope=Scope(
-                kinds=tuple(_one_of(ItemKind, kind) for kind in _names(kinds)),
-                sessions=_names(sessions),
-                speakers=_names(speakers),
-                during=during,
-                as_of=_aware("as_of", as_of),
-                exclude=frozenset(_names(exclude)),
-            ),
+        narrowed = Narrowing(
+            limit=limit,
+            max_tokens=max_tokens,
+            effort=effort,
+            kinds=kinds,
+            sessions=sessions,
+            speakers=speakers,
+            during=during,
+            as_of=as_of,
+            exclude=exclude,
+            now=now,
         )
-        return await self._retriever.retrieve(query, self._store)
+        return await self._method(None).retriever.retrieve(query_of(text, narrowed, self._clock()), self._store)
+
+    async def ask(self, question: str, *, recipe: str | None = None, **narrowed: Unpack[Narrowing]) -> Answer:
+        """Answer a question from what the bank holds, with citations; abstain where it does not hold the answer.
+
+        Args:
+            question: in words.
+            recipe: answer as another recipe does; the memory's own where left out.
+            narrowed: how memory is searched (:class:`recollect.memory.asking.Narrowing`).
+
+        Without a language model the answer is empty, and holds the evidence with a note that says so.
+
+        Raises:
+            InvalidInput: a bound is not positive, a time is naive, there is no such recipe.
+            RecallFailed: nothing that should have looked could.
+            ModelError: the model failed, or its tokens are used up.
+        """
+        method, query = self._method(recipe), query_of(question, narrowed, self._clock())
+        try:
+            response = await method.answer.respond(query, self._store)
+        except NoModel as exc:
+            return await evidence_only(query, method.retriever, self._store, note=str(exc))
+        return await self._settled(response)
+
+    async def reflect(self, question: str, *, recipe: str | None = None, **narrowed: Unpack[Narrowing]) -> Answer:
+        """Answer as the bank's profile would, and form opinions where the question calls for judgement (CARA).
+
+        The arguments are those of :meth:`ask`. ``Answer.opinions`` holds the ids of opinions that were formed.
+
+        Raises:
+            NoModel: no language model is configured.
+            InvalidInput, RecallFailed, ModelError: as :meth:`ask`.
+        """
+        query = query_of(question, narrowed, self._clock())
+        return await self._settled(await self._method(recipe).reflect.respond(query, self._store))
+
+    async def items(self, *kinds: ItemKind | str, entity: str | None = None) -> list[Item]:
+        """Items of some kinds that hold now, what was said last first.
+
+        ``entity``: only those that mention it, by id, name or any surface form.
+
+        Raises:
+            InvalidInput: a kind is unknown, or the bank knows nobody and nothing of that name.
+        """
+        return await self._store.items_of(kinds_of(kinds), entity=await entity_id_of(self._store, entity))
+
+    async def opinions(self, *, entity: str | None = None) -> list[Opinion]:
+        """What the bank believes, the newest first, each with every step of how it came to that.
+
+        ``entity``: only opinions on it, by id, name or any surface form.
+        """
+        return await opinions_of(self._store, entity=await entity_id_of(self._store, entity))
+
+    async def observations(self, *, entity: str | None = None) -> list[Item]:
+        """Neutral summaries of what is known of entities, those in force; ``derived_from`` are the facts."""
+        return await self.items(ItemKind.OBSERVATION, entity=entity)
+
+    async def profile(self) -> Profile:
+        """Who the bank's agent is: name, background, disposition."""
+        return await read_profile(self._store)
+
+    async def set_profile(self, profile: Profile) -> None:
+        """Say who the bank's agent is, in place of what was said before."""
+
+        async def derive() -> Changeset:
+            return Changeset(settings=(profile_setting(profile),))
+
+        await self._commit(derive)
+
+    async def add_background(self, snippet: str) -> Profile:
+        """Merge what is new about the agent into its background (Hindsight, equation 27); gives the profile.
+
+        Raises:
+            NoModel: there is a background already, and no language model is configured to merge the two.
+            ModelError: the model failed; the background is as it was.
+        """
+        profile = await self.profile()
+        merged = replace(profile, background=await merged_background(profile.background, snippet, self._model))
+        await self.set_profile(merged)
+        return merged
 
     async def forget(
         self,
@@ -153,27 +275,26 @@ class Bank:
 
         ``messages`` by id; ``session`` and ``speaker`` by name; ``entity`` by id, name or any surface form: every
         message of an item that mentions it, and every message that holds one of its names word for word; ``during``
-        by when it was said. What shared a turn with a forgotten
-        message is kept, and encoded anew.
+        by when it was said. What shared a turn with a forgotten message is kept, and encoded anew in the same
+        transaction; what shared something else that was made of both, such as a fact, is read again in the background.
+        On an error nothing is forgotten.
 
         Raises:
             InvalidInput: nothing was selected.
+            ModelUnavailable: something is to be encoded anew, and the embedder could not be reached.
             StoreUnavailable: the bank cannot be written.
         """
         selection = Selection(
-            messages=_names(messages),
-            sessions=_names(session),
-            speakers=_names(speaker),
-            entities=_names(entity),
+            messages=names_of(messages),
+            sessions=names_of(session),
+            speakers=names_of(speaker),
+            entities=names_of(entity),
             during=during,
         )
         if selection == Selection():
             raise InvalidInput("forget needs to be told what: messages, session, speaker, entity or during")
         async with self._writing:
-            receipt, orphans = await self._store.forget(selection)
-        if orphans:
-            await self._commit(lambda: self._encode_again(orphans))
-        return receipt
+            return await until_current(self._store, lambda: self._forget(selection))
 
     async def messages(self, ids: Iterable[str] | None = None) -> list[StoredMessage]:
         """Messages as they were given, by id, or all, in the order in which they were kept."""
@@ -217,29 +338,32 @@ class Bank:
             await reembed(self._store, self._embedder)
         return await self._store.info()
 
-    async def _encode_again(self, messages: Sequence[StoredMessage]) -> Changeset:
-        return await self._encoder.encode_again(messages, reader=self._store)
+    async def _forget(self, selection: Selection) -> ForgetReceipt:
+        """Forget, with what is left of torn turns, and the jobs that read again what is left of other things."""
+        torn = await self._store.torn(selection)
+        remade = Changeset(seen=torn.version)
+        if torn.turns:
+            remade = await self._encoder.encode_again(torn, reader=self._store)
+        reread = with_jobs(Changeset(messages=torn.reread), self._method(None).consolidators, self._clock())
+        receipt = await self._store.forget(selection, replace(remade, jobs=reread.jobs))
+        if reread.jobs and self._work is not None:
+            self._work.wake()
+        return receipt
+
+    async def _settled(self, response: Response) -> Answer:
+        """The answer, when what it changes is stored."""
+        if response.derive is not None:
+            await self._commit(response.derive)
+        return response.answer
 
     async def _commit(self, derive: Callable[[], Awaitable[Changeset]]) -> Changeset:
-        """Derive and commit; derive again when another process was faster.
+        """Derive and commit, one write at a time; again when another process was faster.
 
         Raises:
             StaleWrite: others kept being faster.
         """
         async with self._writing:
-            for attempt in range(_ATTEMPTS):
-                changes = await derive()
-                if not (changes.messages or changes.items):
-                    return changes
-                try:
-                    await self._store.commit(changes)
-                except StaleWrite:
-                    if attempt == _ATTEMPTS - 1:
-                        raise
-                    await asyncio.sleep(random.uniform(0, 0.01 * (attempt + 1)))
-                else:
-                    return changes
-        raise AssertionError("unreachable")
+            return await commit_derived(self._store, derive)
 
 
 def _session_name(messages: Sequence[Message], session: str | None, now: datetime) -> str:
@@ -249,26 +373,3 @@ def _session_name(messages: Sequence[Message], session: str | None, now: datetim
         return session
     first = messages[0].at if messages else None
     return (first or now).date().isoformat()
-
-
-def _names(given: str | Iterable[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _positive(name: str, value: int) -> int:
-    if value < 1:
-        raise InvalidInput(f"{name} is {value}; it must be at least 1")
-    return value
-
-
-def _aware(name: str, moment: datetime | None) -> datetime | None:
-    if moment is not None and moment.utcoffset() is None:
-        raise NaiveDatetime(name)
-    return moment
-
-
-def _one_of(kind: type[E], name: str) -> E:
-    try:
-        return kind(name)
-    except ValueError as exc:
-        raise InvalidInput(f"{name!r} is no {kind.__name__}; there are: {', '.join(kind)}") from exc

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import UTC, datetime
+from functools import cache
 from types import TracebackType
 from typing import Protocol, Self
 
 from recollect.domain.banks import BankInfo
 from recollect.errors import EmbedderMismatch
 from recollect.memory.bank import Bank, Clock
+from recollect.memory.staff import Staff
 from recollect.models.embedder import Embedder
-from recollect.models.reranker import Reranker
-from recollect.recall.pipeline import TemprRetriever
-from recollect.recipes import Recipe
+from recollect.recipes import Finders, Method, Recipe, assembled, recipe_named
 from recollect.retain.encode import TurnEncoder
+from recollect.retain.known_names import KnownNames
 from recollect.store.protocol import Store
 
 
@@ -38,9 +40,9 @@ class BaseMemory:
 
     Args:
         stores: where the banks are kept.
-        embedder: for what is retained and asked.
-        recipe: how to keep and to find.
-        reranker: optional.
+        finders: the embedder, and what else memory is searched with.
+        recipe: how to keep, to find and to answer.
+        staff: the language models, and who works with them.
         clock: gives the aware present; the only place where time is read.
     """
 
@@ -48,13 +50,13 @@ class BaseMemory:
         self,
         stores: Stores,
         *,
-        embedder: Embedder,
+        finders: Finders,
         recipe: Recipe,
-        reranker: Reranker | None = None,
+        staff: Staff,
         clock: Clock = utc_now,
     ) -> None:
-        self._stores, self._embedder, self._recipe = stores, embedder, recipe
-        self._reranker, self._clock = reranker, clock
+        self._stores, self._finders, self._recipe = stores, finders, recipe
+        self._staff, self._clock = staff, clock
         self._banks: dict[str, Bank] = {}
 
     async def __aenter__(self) -> Self:
@@ -75,8 +77,10 @@ class BaseMemory:
             StoreUnavailable, NotABank, NewerSchema: the file cannot be used; says why.
         """
         store = self._open(name, create)
-        _require_same(store, self._embedder)
-        return self._wrapped(store)
+        _require_same(store, self._finders.embedder)
+        bank = self._wrapped(store)
+        bank.go_on()
+        return bank
 
     async def rebuild(self, name: str) -> Bank:
         """Open a bank whose vectors may come from another embedder, embed every item anew, and give it.
@@ -108,29 +112,47 @@ class BaseMemory:
         Raises:
             BankNotFound: there is none of that name.
         """
+        bank = self._banks.pop(unicodedata.normalize("NFC", name), None)
+        if bank is not None:
+            await bank.rest()
         await self._stores.drop(name)
-        self._banks.pop(name, None)
 
     async def close(self) -> None:
-        """Close every bank; nothing that was acknowledged depends on it."""
-        self._banks.clear()
-        await self._stores.close()
+        """Close every bank; nothing that was acknowledged depends on it, and unfinished jobs wait for the next time."""
+        banks, self._banks = list(self._banks.values()), {}
+        try:
+            for bank in banks:
+                await bank.rest()
+        finally:
+            await self._stores.close()
 
     def _open(self, name: str, create: bool) -> Store:
-        embedder = self._embedder
+        embedder = self._finders.embedder
         return self._stores.open(name, embedder=embedder.name, dimension=embedder.dimension, create=create)
 
     def _wrapped(self, store: Store) -> Bank:
         bank = self._banks.get(store.name)
         if bank is None or not bank.works_on(store):
-            self._banks[store.name] = Bank(
-                store,
-                encoder=TurnEncoder(self._embedder, settings=self._recipe.encode),
-                retriever=TemprRetriever(self._embedder, reranker=self._reranker, settings=self._recipe.recall),
-                embedder=self._embedder,
-                clock=self._clock,
-            )
-        return self._banks[store.name]
+            bank = self._banks[store.name] = self._staffed(store)
+        return bank
+
+    def _staffed(self, store: Store) -> Bank:
+        model, names = self._staff.model(store), KnownNames()
+
+        @cache
+        def method(recipe: str | None) -> Method:
+            chosen = self._recipe if recipe is None else recipe_named(recipe)
+            return assembled(chosen, self._finders, model, names)
+
+        return Bank(
+            store,
+            encoder=TurnEncoder(self._finders.embedder, names=names, settings=self._recipe.encode),
+            method=method,
+            embedder=self._finders.embedder,
+            model=model,
+            work=self._staff.work(store, method(None).consolidators),
+            clock=self._clock,
+        )
 
 
 def _require_same(store: Store, embedder: Embedder) -> None:

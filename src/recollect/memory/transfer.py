@@ -1,4 +1,10 @@
-"""A bank as JSON Lines: one value a line, in an order in which it can be taken in again."""
+"""A bank as JSON Lines: one value a line, in an order in which it can be taken in again.
+
+The first line is a :class:`Header`. Every other one is a value of the domain, its ``type`` beside its fields, in this
+order: ``session``, ``entity``, ``message``, ``item`` (with vector and terms in base64), ``mention``, ``link``,
+``supersession``, ``setting`` (a ``key`` and a ``value``: the bank's profile is one), ``merge``. Times are in ISO 8601;
+a field that is left out is ``null``. Format 1 had no supersessions and no settings; it is still read.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from recollect.domain.changes import Changeset, Session
+from recollect.domain.changes import Changeset, Session, Supersession
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.entities import Entity, Mention, Merge
 from recollect.domain.items import IndexedItem
@@ -18,8 +24,17 @@ from recollect.models.embedder import Embedder
 from recollect.retain.embed import embed_items
 from recollect.store.protocol import Store
 
-FORMAT = 1
+FORMAT = 2
 CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One of a bank's settings."""
+
+    key: str
+    value: str
+
 
 _TYPES = {
     "session": ("sessions", Session),
@@ -28,6 +43,8 @@ _TYPES = {
     "item": ("items", IndexedItem),
     "mention": ("mentions", Mention),
     "link": ("links", Link),
+    "supersession": ("supersedes", Supersession),
+    "setting": ("settings", Setting),
     "merge": ("merges", Merge),
 }
 _NAMES = {field: name for name, (field, _) in _TYPES.items()}
@@ -49,7 +66,7 @@ async def export_lines(store: Store) -> AsyncIterator[str]:
     yield _line("bank", header)
     async for changes in store.dump():
         for field, name in _NAMES.items():
-            for value in getattr(changes, field):
+            for value in _values(changes, field):
                 yield _line(name, value)
 
 
@@ -93,8 +110,15 @@ def _changesets(numbered: Iterable[tuple[int, str]], dimension: int) -> Iterator
         yield _changeset(field, values)
 
 
+def _values(changes: Changeset, field: str) -> Iterable[object]:
+    if field == "settings":
+        return [Setting(key=key, value=value) for key, value in changes.settings]
+    values: tuple[object, ...] = getattr(changes, field)
+    return values
+
+
 def _changeset(field: str, values: list[object]) -> Changeset:
-    cells: dict[str, Any] = {field: tuple(values)}
+    cells: dict[str, Any] = {field: tuple((v.key, v.value) if isinstance(v, Setting) else v for v in values)}
     return Changeset(**cells)
 
 

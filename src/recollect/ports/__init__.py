@@ -2,8 +2,7 @@
 
 from recollect.ports.consolidator import Consolidator, Derive, with_jobs
 from recollect.ports.encoder import Encoder
-from recollect.ports.parts import Parts
 from recollect.ports.responder import Responder, Response
 from recollect.ports.retriever import Retriever
 
-__all__ = ["Consolidator", "Derive", "Encoder", "Parts", "Responder", "Response", "Retriever", "with_jobs"]
+__all__ = ["Consolidator", "Derive", "Encoder", "Responder", "Response", "Retriever", "with_jobs"]

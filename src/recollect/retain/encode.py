@@ -12,19 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.changes import Changeset, Session
-from recollect.domain.items import IndexedItem
+from recollect.domain.items import IndexedItem, Item, Stage
 from recollect.domain.links import Link
 from recollect.domain.messages import Message, StoredMessage
 from recollect.errors import MessageConflict
 from recollect.models.embedder import Embedder
-from recollect.retain.directory import Directory, Resolution
+from recollect.retain.directory import Resolution
 from recollect.retain.embed import embed_turns
 from recollect.retain.extract import Extracted, extract, item_of
+from recollect.retain.known_names import KnownNames
 from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
 from recollect.retain.resolve import Found, resolve
-from recollect.retain.turns import Turn, surviving_turns, turn_from, turns_of
-from recollect.store.protocol import Known, StoreReader
+from recollect.retain.turns import Turn, earlier, turn_from, turns_of
+from recollect.store.protocol import Known, StoreReader, Torn
 from recollect.text.tokens import count_all
 
 Floats = NDArray[np.float32]
@@ -42,19 +43,20 @@ class EncodeSettings:
 
 
 class TurnEncoder:
-    """RecMem's subconscious tier with Hindsight's links; one for each bank, since it remembers the bank's entities.
+    """RecMem's subconscious tier with Hindsight's links; one for each bank, since it remembers the bank's names.
 
     Args:
         embedder: the one the bank's vectors come from.
+        names: what the bank knows, shared with whoever else derives changes to it.
         settings: every constant.
     """
 
-    def __init__(self, embedder: Embedder, *, settings: EncodeSettings | None = None) -> None:
+    def __init__(
+        self, embedder: Embedder, *, names: KnownNames | None = None, settings: EncodeSettings | None = None
+    ) -> None:
         self._embedder = embedder
+        self._names = names or KnownNames()
         self._settings = settings or EncodeSettings()
-        self._directory = Directory()
-        self._version = -1
-        self._proposed: tuple[str, Resolution] | None = None
 
     async def encode(
         self, messages: Sequence[Message], *, session: str, reader: StoreReader, now: datetime
@@ -72,16 +74,14 @@ class TurnEncoder:
             messages=tuple(stored),
         )
 
-    async def encode_again(self, messages: Sequence[StoredMessage], *, reader: StoreReader) -> Changeset:
-        """Derive anew what is found of messages that are kept already, but whose turn is gone."""
+    async def encode_again(self, torn: Torn, *, reader: StoreReader) -> Changeset:
+        """Derive anew what is left of turns that lose some of their messages. What goes is still there meanwhile.
+
+        Each turn is made of its own messages alone: an answer never comes to stand under another question.
+        """
         known = await reader.known([], [])
-        turns = surviving_turns(messages)
-        # Other passages of a long message may stand in turns of their own still, with answers in them.
-        standing = {item.id for item in await reader.items([turn.id for turn in turns])}
-        turns = [turn for turn in turns if turn.id not in standing]
-        if not turns:
-            return Changeset(seen=known.version)
-        return await self._derive(turns, known, reader)
+        turns = [turn_from(item, torn.left) for item in torn.turns]
+        return replace(await self._derive(turns, known, reader), seen=torn.version)
 
     async def _turns(
         self, stored: Sequence[StoredMessage], session: str, known: Known, reader: StoreReader
@@ -91,9 +91,8 @@ class TurnEncoder:
         return turns_of(stored, last=last)
 
     async def _derive(self, turns: Sequence[Turn], known: Known, reader: StoreReader) -> Changeset:
-        await self._refresh(known, reader)
+        directory = await self._names.at(known, reader)
         speakers = frozenset(await reader.speakers()) | {part.message.speaker for turn in turns for part in turn.parts}
-        directory = self._directory
         people = speakers - _ROLES
         # Embedding leaves Python for most of its time, or waits for a server: texts are read meanwhile.
         vectors, extracted = await asyncio.gather(
@@ -102,17 +101,15 @@ class TurnEncoder:
         )
         links = self._settings.links
         nearest = await reader.nearest(vectors, links.semantic + 1, links.semantic_threshold)
-        tokens = await asyncio.to_thread(count_all, [turn.text for turn in turns])
+        items = await asyncio.to_thread(_items, turns, extracted)
         indexed = [
-            IndexedItem(item=item_of(turn, entry, cost), vector=vector, terms=entry.terms, asks=entry.asks)
-            for turn, entry, cost, vector in zip(turns, extracted, tokens, vectors, strict=True)
+            IndexedItem(item=item, vector=vector, terms=entry.terms, asks=entry.asks)
+            for item, entry, vector in zip(items, extracted, vectors, strict=True)
         ]
         resolution = resolve(_found(extracted), directory, self._settings.resolve)
-        author = secrets.token_hex(8)
-        self._proposed = (author, resolution)
         return Changeset(
             seen=known.version,
-            author=author,
+            author=self._names.propose(resolution),
             items=tuple(indexed),
             links=await self._links(indexed, nearest, resolution, known, reader),
             entities=resolution.entities,
@@ -140,16 +137,24 @@ class TurnEncoder:
             *entity_links(resolution.mentions, recent, settings),
         )
 
-    async def _refresh(self, known: Known, reader: StoreReader) -> None:
-        """Bring the directory up to the bank's version: by what was proposed last, if that is all that happened."""
-        if self._version == known.version:
-            return
-        if self._proposed and self._proposed[0] == known.author and self._version == known.version - 1:
-            self._directory.apply(self._proposed[1])
-        else:
-            tables = await reader.entity_tables()
-            self._directory = Directory(tables.entities, tables.aliases, tables.pairs, tables.undone)
-        self._version = known.version
+
+def _items(turns: Sequence[Turn], extracted: Sequence[Extracted]) -> list[Item]:
+    tokens = count_all([turn.text for turn in turns])
+    items = [item_of(turn, entry, cost) for turn, entry, cost in zip(turns, extracted, tokens, strict=True)]
+    return [_staged(item, turn) for item, turn in zip(items, turns, strict=True)]
+
+
+def _staged(item: Item, turn: Turn) -> Item:
+    """The item with what it was before an answer came in a later call."""
+    before = earlier(turn)
+    if not before:
+        return item
+    tokens = count_all([then.text for _, then in before])
+    stages = [
+        Stage(until=until, sources=len(then.parts), characters=len(then.text), tokens=cost)
+        for (until, then), cost in zip(before, tokens, strict=True)
+    ]
+    return replace(item, recorded=turn.parts[0].message.recorded, stages=tuple(stages))
 
 
 def _found(extracted: Sequence[Extracted]) -> list[Found]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from recollect.domain.items import Item
 from recollect.domain.messages import Role, StoredMessage
@@ -63,21 +64,6 @@ def turns_of(messages: Sequence[StoredMessage], *, last: Turn | None) -> list[Tu
     return turns[1:] if turns and turns[0] is last else turns
 
 
-def surviving_turns(messages: Sequence[StoredMessage]) -> list[Turn]:
-    """Turns of messages whose own were torn by forgetting.
-
-    Messages that stand side by side are grouped as new ones are. Across a gap nothing is joined: what was forgotten
-    there may be the question, and an answer must not come to stand under another one.
-    """
-    runs: list[list[StoredMessage]] = []
-    for message in sorted(messages, key=lambda message: (message.session, message.position)):
-        if runs and (message.session, message.position - 1) == (runs[-1][-1].session, runs[-1][-1].position):
-            runs[-1].append(message)
-        else:
-            runs.append([message])
-    return [turn for run in runs for turn in turns_of(run, last=None)]
-
-
 def joins(turn: Turn, part: Part) -> bool:
     """Whether a part belongs to the turn before it: an answer does, while the whole is no longer than two passages."""
     if part.message.role is not Role.ASSISTANT or part.number:
@@ -115,10 +101,21 @@ def _cut(text: str) -> int:
 
 
 def turn_from(item: Item, sources: Sequence[StoredMessage]) -> Turn:
-    """The turn that a stored item holds, given the messages it came from."""
+    """The turn that a stored item holds, or what is left of it: of those messages it came from that are given."""
     by_id = {message.id: message for message in sources}
-    first, *rest = (by_id[source] for source in item.sources)
     number = int(item.id.split(":", 2)[1])
-    opening = next(part for part in parts_of(first) if part.number == number)
-    answers = (next(parts_of(message)) for message in rest)
-    return Turn(parts=(opening, *answers))
+    opening, *rest = item.sources
+    parts = [part for part in parts_of(by_id[opening]) if part.number == number] if opening in by_id else []
+    answers = (next(parts_of(by_id[source])) for source in rest if source in by_id)
+    return Turn(parts=(*parts, *answers))
+
+
+def earlier(turn: Turn) -> list[tuple[datetime, Turn]]:
+    """What a turn was before answers to it were recorded, and until when; the oldest first."""
+    found: list[tuple[datetime, Turn]] = []
+    known = turn.parts[0].message.recorded
+    for place, part in enumerate(turn.parts):
+        if part.message.recorded > known:
+            known = part.message.recorded
+            found.append((known, Turn(parts=turn.parts[:place])))
+    return found

@@ -23,13 +23,14 @@ from recollect.domain.queries import Probe, Scope
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval, Precision
 from recollect.models.embedder import Embedder
-from recollect.retain.directory import Directory, Resolution
+from recollect.retain.directory import Resolution
 from recollect.retain.extract import MOST_NAMES
+from recollect.retain.known_names import KnownNames
 from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
 from recollect.retain.resolve import Found
 from recollect.retain.resolve import resolve as resolve_names
-from recollect.store.protocol import EntityTables, Hits, StoreReader
+from recollect.store.protocol import Hits, StoreReader
 from recollect.text.terms import terms
 from recollect.text.tokens import count_all
 
@@ -70,6 +71,7 @@ async def weave(
     *,
     embedder: Embedder,
     reader: StoreReader,
+    names: KnownNames,
     links: LinkSettings,
     resolve: ResolveSettings,
 ) -> Changeset:
@@ -85,10 +87,11 @@ async def weave(
     if not drafts:
         return Changeset(seen=known.version)
     indexed = await _indexed(drafts, embedder)
-    tables = await reader.entity_tables()
-    resolution = await asyncio.to_thread(_resolved, drafts, tables, resolve)
+    directory = await names.at(known, reader)
+    resolution = resolve_names([name for draft in drafts for name in _found(draft)], directory, resolve)
     return Changeset(
         seen=known.version,
+        author=names.propose(resolution),
         items=tuple(indexed),
         links=await _links(indexed, resolution, reader, links),
         entities=resolution.entities,
@@ -104,11 +107,6 @@ async def _indexed(drafts: Sequence[Draft], embedder: Embedder) -> list[IndexedI
         IndexedItem(item=replace(draft.item, tokens=cost), vector=vector, terms=terms(draft.embedded))
         for draft, cost, vector in zip(drafts, tokens, vectors, strict=True)
     ]
-
-
-def _resolved(drafts: Sequence[Draft], tables: EntityTables, settings: ResolveSettings) -> Resolution:
-    directory = Directory(tables.entities, tables.aliases, tables.pairs, tables.undone)
-    return resolve_names([name for draft in drafts for name in _found(draft)], directory, settings)
 
 
 def _found(draft: Draft) -> list[Found]:

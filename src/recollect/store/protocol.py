@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from recollect.domain.banks import BankInfo
 from recollect.domain.changes import Changeset
 from recollect.domain.entities import Entity, Mention, Merge
-from recollect.domain.items import Item
-from recollect.domain.jobs import Job
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.links import LinkKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Probe, Scope
 from recollect.domain.receipts import ForgetReceipt
 from recollect.domain.signals import Signals, Weights
 from recollect.domain.time import Interval
+from recollect.domain.usage import Cost, LedgerEntry, Usage
 
 Refs = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -90,6 +91,21 @@ class Selection:
     during: Interval | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Torn:
+    """What a selection would tear.
+
+    ``turns`` would lose some of their messages, and ``left`` are the others. ``reread`` are messages that would stay,
+    though something else that was read from them would go: to be read again, since nothing is left of that. Items that
+    were made of other items than turns do not count: they are made anew from what is read.
+    """
+
+    version: int
+    turns: tuple[Item, ...] = ()
+    left: tuple[StoredMessage, ...] = ()
+    reread: tuple[StoredMessage, ...] = ()
+
+
 class Search(Protocol):
     """One question's view of a bank. Every method keeps to the scope it was opened with."""
 
@@ -110,7 +126,10 @@ class Search(Protocol):
     async def signals(self, refs: Refs, graph: Floats) -> Signals: ...
 
     async def load(self, refs: Refs) -> list[tuple[int, Item]]:
-        """References and items in that order; items that are gone meanwhile are left out."""
+        """References and items in that order; items that are gone meanwhile are left out.
+
+        In a scope with ``as_of``, items are given as they were then (:meth:`Item.as_of`).
+        """
         ...
 
 
@@ -150,7 +169,41 @@ class StoreReader(Protocol):
         """Messages by id, or all, in the order in which they were kept."""
         ...
 
+    async def messages_before(self, session: str, position: int, count: int) -> list[StoredMessage]:
+        """The last messages of a session before a position, in order: at most ``count``."""
+        ...
+
     async def items(self, ids: Iterable[str]) -> list[Item]: ...
+
+    async def items_of(
+        self,
+        kinds: Sequence[ItemKind],
+        *,
+        entity: str | None = None,
+        superseded: bool = False,
+        limit: int | None = None,
+    ) -> list[Item]:
+        """Items of these kinds that mention the entity, if one is given; what was said last first.
+
+        Superseded ones are left out unless they are asked for.
+        """
+        ...
+
+    async def items_from(self, messages: Iterable[str], kinds: Sequence[ItemKind]) -> list[Item]:
+        """Items of these kinds that hold and came from any of these messages, in the order in which they were kept."""
+        ...
+
+    async def entities(self, ids: Iterable[str] | None = None) -> list[Entity]:
+        """Entities by id, or all, in the order of their ids."""
+        ...
+
+    async def mentions_of(self, items: Iterable[str]) -> list[Mention]:
+        """What items mention, by their ids; in the order in which the items were kept."""
+        ...
+
+    async def setting(self, key: str) -> str | None:
+        """What :attr:`Changeset.settings` last gave a key; ``None`` where nothing did."""
+        ...
 
     async def info(self) -> BankInfo: ...
 
@@ -163,17 +216,96 @@ class Store(StoreReader, Protocol):
 
         Raises:
             StaleWrite: the bank has changed since ``changes.seen``.
+            LostLease: ``changes.settles`` is no longer this worker's.
             StoreUnavailable: the disk is full, the file is read-only or locked.
         """
         ...
 
-    async def forget(self, selection: Selection) -> tuple[ForgetReceipt, list[StoredMessage]]:
-        """Remove messages and everything derived from them; gives what is left without a turn, to be encoded anew."""
+    async def torn(self, selection: Selection) -> Torn:
+        """What forgetting these messages would leave without a turn, or unread."""
         ...
 
-    async def claim(self, kinds: Sequence[str], worker: str, now: datetime, lease_s: float) -> Job | None: ...
+    async def forget(self, selection: Selection, remade: Changeset | None = None) -> ForgetReceipt:
+        """Remove messages and everything derived from them, and put in what is ``remade`` of torn turns: all at once.
 
-    async def settle(self, job: Job, *, error: str | None, now: datetime) -> None: ...
+        Links of what is remade to what goes are left out; its jobs are queued.
+
+        Jobs about the messages lose them, and wait with what is left, as if they were new: what comes of one that runs
+        is refused. One that has no message left, or quotes one that goes, is dropped. What failed jobs keep of models'
+        replies goes, whatever they are about: it may quote anything.
+
+        The files are cleaned of the words after that. If that is cut short, the next one who opens the bank, or forgets
+        something, does it.
+
+        Raises:
+            StaleWrite: the bank has changed since ``remade.seen``, or turns are torn and nothing is remade of them.
+            StoreUnavailable: the bank cannot be written; it is as it was.
+        """
+        ...
+
+    async def claim(
+        self, kinds: Sequence[str], worker: str, now: datetime, lease_s: float, *, hurry: bool = False
+    ) -> Job | None:
+        """Give the worker the job of these kinds that has been due longest; ``None`` when none is due.
+
+        It is the worker's until it settles it, and for ``lease_s`` seconds at least: after that it can be claimed
+        again, so that a job outlives its worker. One that takes its worker down each time is dead in the end. In a
+        ``hurry``, what is due later counts as due, but for what has failed and is to be tried later.
+        """
+        ...
+
+    async def settle(
+        self,
+        job: Job,
+        *,
+        error: str | None = None,
+        reply: str | None = None,
+        retry_at: datetime | None = None,
+        counted: bool = True,
+        now: datetime,
+    ) -> None:
+        """Say what became of a claimed job.
+
+        Without an ``error`` it is done, and gone. With one it waits until ``retry_at``; without that it is dead, and
+        stays for somebody to look at, with the error and the model's ``reply`` that caused it. An attempt that is not
+        ``counted`` leaves :attr:`Job.attempts` as it was before.
+
+        Raises:
+            LostLease: it is no longer this worker's; nothing is changed.
+        """
+        ...
+
+    async def jobs(self, states: Sequence[JobState] = ()) -> list[JobRecord]:
+        """The queue, or the jobs in these states; what is due first first."""
+        ...
+
+    async def retry_job(self, job: str) -> None:
+        """Let a dead job wait again, for at once.
+
+        Raises:
+            InvalidInput: no dead job has this id.
+        """
+        ...
+
+    async def drop_job(self, job: str) -> None:
+        """Take a job off the queue, whatever its state; what comes of one that runs is refused.
+
+        Raises:
+            InvalidInput: no job has this id.
+        """
+        ...
+
+    async def record(self, entries: Sequence[LedgerEntry]) -> None:
+        """Add to the ledger; it holds no words, and stays when messages are forgotten."""
+        ...
+
+    async def spent(self, role: str | None = None, since: datetime | None = None) -> Usage:
+        """What the ledger sums up to, of one role or all, from a moment on."""
+        ...
+
+    async def costs(self) -> list[Cost]:
+        """The ledger by operation, role and model, in that order."""
+        ...
 
     async def merges(self) -> tuple[Merge, ...]: ...
 
@@ -199,7 +331,10 @@ class Store(StoreReader, Protocol):
         ...
 
     def dump(self) -> AsyncIterator[Changeset]:
-        """The whole bank as changesets, in an order in which they can be committed."""
+        """The whole bank as changesets, in an order in which they can be committed.
+
+        Jobs and the ledger are left out: they belong to the place where a bank is kept, not to what it remembers.
+        """
         ...
 
     async def close(self) -> None: ...

@@ -107,6 +107,7 @@ class BruteForce:
             and (not scope.speakers or item.speaker in scope.speakers)
             and (scope.during is None or _timely(entry, scope.during) > 0)
             and (scope.as_of is None or item.recorded <= scope.as_of)
+            and (item.superseded is None or (scope.as_of is not None and scope.as_of < item.superseded))
             and not scope.exclude.intersection((item.id, *item.sources))
         )
 

@@ -18,24 +18,21 @@ from datetime import timedelta, timezone
 import numpy as np
 import pytest
 
-from recollect.domain.changes import Changeset
+from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import Entity, EntityKind, Mention
-from recollect.domain.items import IndexedItem, ItemKind
-from recollect.domain.jobs import Job
+from recollect.domain.items import ItemKind
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.messages import Role
 from recollect.domain.queries import Scope
 from recollect.domain.signals import Weights
-from recollect.domain.time import Interval, Precision
 from recollect.errors import InvalidInput, MessageConflict, StaleWrite
 from recollect.memory.memory import Stores
 from recollect.store.protocol import Selection, Store
-from recollect.testing.brute_force import BruteForce
+from recollect.testing.store_forgetting import ForgettingContract
+from recollect.testing.store_jobs import JobsContract
 from recollect.testing.store_material import (
-    CLOSE,
     DIMENSION,
     EMBEDDER,
-    NO_GRAPH,
     NOW,
     T0,
     broken,
@@ -43,20 +40,17 @@ from recollect.testing.store_material import (
     corpus,
     day,
     dumped,
-    entities_of,
     found,
     indexed,
     message,
     probe,
-    scopes,
     unit,
 )
+from recollect.testing.store_search import SearchContract
 
 
-class StoreContract:
-    """The contract suite of stores. ``exact``: a search over meanings is exhaustive, however small the bank."""
-
-    exact = True
+class StoreContract(SearchContract, ForgettingContract, JobsContract):
+    """The contract suite of stores."""
 
     @pytest.fixture
     def stores(self) -> Stores:
@@ -142,6 +136,83 @@ class StoreContract:
         assert [m.surface for m in await store.mentions("e1")] == ["Ada", "A."]
         assert await store.recent_mentions(["e1", "e9"], 1) == {"e1": ("turn:m1",), "e9": ()}
 
+    async def test_items_are_read_by_kind_and_by_whom_they_mention(self, store: Store) -> None:
+        changes = corpus(30)
+        await store.commit(changes)
+        facts = [e.item for e in reversed(changes.items) if e.item.kind is ItemKind.FACT]
+        assert await store.items_of([ItemKind.FACT]) == facts
+        assert await store.items_of([ItemKind.FACT], limit=2) == facts[:2]
+        assert len(await store.items_of([ItemKind.FACT, ItemKind.TURN])) == 30
+        assert await store.items_of([]) == await store.items_of([ItemKind.OPINION]) == []
+        kinds = tuple(ItemKind)
+        assert [item.id for item in await store.items_of(kinds, entity="e1")] == ["turn:m1", "turn:m0"]
+        assert [item.id for item in await store.items_of(kinds, entity="e1", limit=1)] == ["turn:m1"]
+        assert await store.items_of([ItemKind.OPINION], entity="e1") == await store.items_of(kinds, entity="e9") == []
+
+    async def test_items_are_read_by_the_messages_they_came_from(self, store: Store) -> None:
+        said = [message(n) for n in range(4)]
+        both = replace(indexed(said[0], others=("m1",)), item=replace(indexed(said[0]).item, sources=("m1", "m0")))
+        fact = replace(indexed(said[2]), item=replace(indexed(said[2]).item, id="fact", kind=ItemKind.FACT))
+        await store.commit(changes_of(said, items=(both, indexed(said[2]), indexed(said[3]), fact)))
+        kinds = (ItemKind.TURN, ItemKind.FACT)
+        assert await store.items_from(["m2", "m1", "m0", "nothing"], kinds) == [
+            both.item,
+            indexed(said[2]).item,
+            fact.item,
+        ]
+        assert await store.items_from(["m2"], [ItemKind.FACT]) == [fact.item]
+        assert await store.items_from([], kinds) == await store.items_from(["m2"], []) == []
+        await store.commit(Changeset(supersedes=(Supersession(item="fact", at=NOW),)))
+        assert await store.items_from(["m2"], [ItemKind.FACT]) == []
+
+    async def test_messages_are_read_by_what_they_stand_before(self, store: Store) -> None:
+        said = [message(n, position=position) for n, position in enumerate((4, 2, 0, 7, 3))]
+        await store.commit(changes_of([*said, message(9, session="s2", position=1)]))
+        assert [m.id for m in await store.messages_before("s1", 7, 3)] == ["m1", "m4", "m0"]
+        assert await store.messages_before("s1", 3, 9) == [said[2], said[1]]
+        assert await store.messages_before("s1", 0, 9) == await store.messages_before("s1", 9, 0) == []
+        assert await store.messages_before("nowhere", 9, 9) == []
+
+    async def test_entities_and_mentions_are_read(self, store: Store) -> None:
+        changes = corpus(30)
+        await store.commit(changes)
+        assert tuple(await store.entities()) == changes.entities
+        assert await store.entities(["e2", "e9"]) == [changes.entities[1]]
+        expected = sorted(changes.mentions, key=lambda m: (m.item, m.entity))
+        assert await store.mentions_of(["turn:m1", "turn:m0", "turn:m2", "nothing"]) == expected
+
+    async def test_settings_are_kept(self, store: Store) -> None:
+        assert await store.setting("profile") is None
+        await store.commit(Changeset(settings=(("profile", "{}"), ("mood", "good"))))
+        await store.commit(Changeset(settings=(("profile", '{"name": "Ada"}'),)))
+        assert (await store.setting("profile"), await store.setting("mood")) == ('{"name": "Ada"}', "good")
+        with pytest.raises(InvalidInput, match="embedder"):
+            await store.commit(Changeset(settings=(("embedder", "mine"),)))
+
+    async def test_what_was_superseded_is_found_as_of_then_and_read_for_ever(self, store: Store) -> None:
+        await store.commit(changes_of([message(0), message(1), message(2)]))
+        later = indexed(message(3))
+        supersedes = (Supersession(item="turn:m1", by="turn:m3", at=NOW), Supersession(item="turn:m2", at=NOW))
+        with pytest.raises(InvalidInput, match="turn:m3"):
+            await store.commit(Changeset(supersedes=supersedes))
+        await store.commit(changes_of([message(3)], items=(later,), supersedes=supersedes))
+        before = Scope(as_of=NOW - timedelta(microseconds=1))
+        for arm in ("semantic", "lexical", "temporal"):
+            for scope, there in (
+                (Scope(), {"turn:m0", "turn:m3"}),
+                (Scope(speakers=("Ada",)), {"turn:m0", "turn:m3"}),
+                (Scope(as_of=NOW), {"turn:m0", "turn:m3"}),
+                (before, {"turn:m0", "turn:m1", "turn:m2", "turn:m3"}),
+            ):
+                search = await store.search(probe(during=day()), scope, Weights())
+                assert set(await found(search, arm, 9)) == there
+        assert [[id_ for id_, _ in near] for near in await store.nearest(np.stack([unit(1)]), 1, 0.9)] == [[]]
+        assert [item.superseded for item in await store.items(["turn:m0", "turn:m1"])] == [None, NOW]
+        search = await store.search(probe(), before, Weights())
+        assert {item.superseded for _, item in await search.load((await search.semantic(9)).refs)} == {None}
+        assert [item.id for item in await store.items_of([ItemKind.TURN])] == ["turn:m3", "turn:m0"]
+        assert len(await store.items_of([ItemKind.TURN], superseded=True)) == 4
+
     async def test_known_tells_where_sessions_end(self, store: Store) -> None:
         await store.commit(changes_of([message(0), message(1), message(9, session="s2", position=0)]))
         known = await store.known(["s1", "s2", "new"], ["m0", "m8"])
@@ -150,222 +221,6 @@ class StoreContract:
         assert list(known.kept) == ["m0"]
         assert {item.id for item in known.recent} == {"turn:m0", "turn:m1", "turn:m9"}
         assert set(await store.speakers()) == {"Ada"}
-
-    # Searching
-
-    @pytest.mark.parametrize(
-        "name", ["everything", "kinds", "sessions", "speakers", "during", "as_of", "exclude", "nobody"]
-    )
-    @pytest.mark.parametrize("k", [1, 7, 500])
-    async def test_arms_agree_with_brute_force_inside_every_scope(self, store: Store, name: str, k: int) -> None:
-        changes = corpus()
-        await store.commit(changes)
-        scope, asked = scopes()[name], probe(3, during=day(), terms=np.array([3, 4, 99], dtype=np.uint32))
-        brute = BruteForce(changes.items, asked)
-        search = await store.search(asked, scope, Weights())
-        for arm, scores in brute.arms(Weights()).items():
-            hits = await getattr(search, arm)(k)
-            ids = [item.id for _, item in await search.load(hits.refs)]
-            expected = brute.best(scores, scope, k, positive=arm != "semantic")
-            assert len(ids) == len(expected), arm
-            if arm == "semantic" and not self.exact:
-                continue
-            np.testing.assert_allclose(hits.scores, [score for _, score in expected], atol=CLOSE, err_msg=arm)
-            np.testing.assert_allclose([scores[id_] for id_ in ids], hits.scores, atol=CLOSE, err_msg=arm)
-            assert len(set(ids)) == len(ids)
-
-    async def test_signals_agree_with_brute_force(self, store: Store) -> None:
-        changes = corpus()
-        await store.commit(changes)
-        phrase = " ".join(changes.items[5].item.text.split()[1:3]).upper()
-        asked = probe(
-            3,
-            during=day(),
-            terms=np.array([3, 4, 99], dtype=np.uint32),
-            speakers=("Ben",),
-            phrases=(phrase,),
-            asks_when=True,
-        )
-        search = await store.search(asked, Scope(), Weights())
-        hits = await search.semantic(500)
-        ids = [item.id for _, item in await search.load(hits.refs)]
-        graph = np.linspace(0, 1, len(ids)).astype(np.float32)
-        signals = await search.signals(hits.refs, graph)
-        for name, expected in BruteForce(changes.items, asked).signals().items():
-            column = [expected[id_] for id_ in ids]
-            np.testing.assert_allclose(getattr(signals, name), column, atol=CLOSE, err_msg=name)
-        np.testing.assert_array_equal(signals.graph, graph)
-        assert signals.phrase.any()
-
-    async def test_edges_are_the_heaviest_in_scope(self, store: Store) -> None:
-        changes = corpus()
-        await store.commit(changes)
-        scope = Scope(speakers=("Ada", "Ben"))
-        search = await store.search(probe(), scope, Weights())
-        hits = await search.semantic(10)
-        ref_of = {item.id: ref for ref, item in await search.load((await search.semantic(500)).refs)}
-        edges = await search.edges(hits.refs, 2)
-        rounded = np.round(edges.weights.astype(float), 3).tolist()
-        got = sorted(zip(edges.origins.tolist(), edges.targets.tolist(), rounded, strict=True))
-        expected = []
-        for ref in hits.refs.tolist():
-            both = [(k.source, k.target, k.weight) for k in changes.links]
-            own = [
-                (ref_of[b], w)
-                for a, b, w in (*both, *((b, a, w) for a, b, w in both))
-                if ref_of.get(a) == ref and b in ref_of
-            ]
-            expected += [(ref, target, w) for target, w in sorted(own, key=lambda edge: -edge[1])[:2]]
-        assert got == sorted(expected)
-        assert len(edges.kinds) == len(edges.origins)
-
-    async def test_within_time_and_load_keep_their_order(self, store: Store) -> None:
-        changes = corpus(30)
-        await store.commit(changes)
-        asked = probe(during=day())
-        search = await store.search(asked, Scope(), Weights())
-        refs = (await search.semantic(30)).refs[::-1]
-        loaded = await search.load(refs)
-        assert [ref for ref, _ in loaded] == refs.tolist()
-        timely = BruteForce(changes.items, asked).signals()["temporal"]
-        inside = await search.within_time(refs)
-        assert inside.tolist() == [timely[item.id] > 0 for _, item in loaded]
-
-    async def test_nearest_gives_ids_and_cosines(self, store: Store) -> None:
-        changes = corpus(30)
-        await store.commit(changes)
-        wanted = np.stack([unit(3), unit(4)])
-        matrix = np.stack([entry.vector for entry in changes.items])
-        for row, got in zip(wanted @ matrix.T, await store.nearest(wanted, 5, -1.0), strict=True):
-            assert [score for _, score in got] == pytest.approx(sorted(row, reverse=True)[:5], abs=CLOSE)
-            by_id = {entry.item.id: score for entry, score in zip(changes.items, row, strict=True)}
-            assert all(score == pytest.approx(by_id[id_], abs=CLOSE) for id_, score in got)
-
-    async def test_an_empty_bank_finds_nothing(self, store: Store) -> None:
-        search = await store.search(probe(during=day(), phrases=("dog",)), Scope(), Weights())
-        for arm in ("semantic", "lexical", "temporal"):
-            hits = await getattr(search, arm)(5)
-            assert len(hits.refs) == len(hits.scores) == 0
-        nothing = np.empty(0, dtype=np.int64)
-        assert len((await search.edges(nothing, 5)).origins) == 0
-        assert len((await search.signals(nothing, NO_GRAPH)).meaning) == 0
-        assert await store.nearest(np.stack([unit(1)]), 3, -1.0) == [[]]
-
-    async def test_a_search_that_is_open_survives_writes(self, store: Store) -> None:
-        await store.commit(changes_of([message(at) for at in range(5)]))
-        for scope in (Scope(), Scope(speakers=("Ada",))):
-            search = await store.search(probe(during=day()), scope, Weights())
-            first = await search.semantic(500)
-            await search.lexical(500)
-            number = len(await store.messages())
-            await store.commit(changes_of([message(number), message(number + 1)]))
-            await store.commit(Changeset(items=(indexed(message(0), seed=5),)))
-            await store.nearest(np.stack([unit(1)]), 3, -1.0)  # brings the index up to date
-            for arm in ("semantic", "lexical", "temporal"):
-                assert len((await getattr(search, arm)(500)).refs) >= 5
-            await search.edges(first.refs, 5)
-            assert len((await search.signals(first.refs, np.zeros(len(first.refs), np.float32))).meaning) == len(
-                first.refs
-            )
-            assert (await search.within_time(first.refs)).shape == first.refs.shape
-
-    # Forgetting
-
-    async def test_forgetting_takes_everything_derived_along(self, store: Store) -> None:
-        said = [message(0, text="the dog"), message(1), message(2, session="s2", position=0)]
-        fact = replace(indexed(said[1], seed=50).item, id="fact", kind=ItemKind.FACT, derived_from=("turn:m0",))
-        links = (Link(source="turn:m0", target="turn:m1", kind=LinkKind.CAUSAL, weight=1.0, label="causes"),)
-        entry = IndexedItem(item=fact, vector=unit(50), terms=np.array([5], dtype=np.uint32))
-        base = changes_of(said, links=links)
-        entities = entities_of(["turn:m0", "turn:m0"])
-        await store.commit(replace(base, items=(*base.items, entry), **entities))  # type: ignore[arg-type]
-        receipt, orphans = await store.forget(Selection(messages=("m0",)))
-        assert receipt.messages == ("m0",)
-        numbers = (receipt.sessions, receipt.items, receipt.links, receipt.entities, receipt.mentions, receipt.jobs)
-        assert numbers == (0, 2, 1, 2, 3, 0)
-        assert (receipt.verified, receipt.leftovers, orphans) == (True, (), [])
-        assert [m.id for m in await store.messages()] == ["m1", "m2"]
-        assert await store.items(["turn:m0", "fact"]) == []
-        tables = await store.entity_tables()
-        assert (tables.entities, tables.aliases, await store.merges()) == ((), (), ())
-        search = await store.search(probe(), Scope(), Weights())
-        assert set(await found(search, "semantic", 9)) == {"turn:m1", "turn:m2"}
-
-    async def test_forgetting_gives_what_lost_its_turn(self, store: Store) -> None:
-        said = [message(0), message(1)]
-        both = indexed(said[0], others=("m1",))
-        await store.commit(changes_of(said, items=(both,)))
-        receipt, orphans = await store.forget(Selection(messages=("m0", "unknown")))
-        assert (receipt.messages, receipt.items, orphans) == (("m0",), 1, said[1:])
-
-    @pytest.mark.parametrize(
-        ("selection", "left"),
-        [
-            (Selection(sessions=("s1",)), {"m2"}),
-            (Selection(speakers=("Ben",)), {"m0", "m2"}),
-            (
-                Selection(during=Interval(start=T0, end=T0 + timedelta(minutes=1), precision=Precision.RANGE)),
-                {"m1", "m2"},
-            ),
-            (Selection(during=Interval(start=None, end=T0, precision=Precision.RANGE)), {"m0", "m1", "m2"}),
-            (Selection(entities=("Paris",)), {"m1", "m2"}),
-            (Selection(entities=("e1",)), {"m1", "m2"}),
-            (Selection(messages=("m0",), speakers=("Ben",)), {"m2"}),
-        ],
-    )
-    async def test_what_a_selection_means(self, store: Store, selection: Selection, left: set[str]) -> None:
-        said = [message(0), message(1, speaker="Ben"), message(2, session="s2", position=0)]
-        await store.commit(changes_of(said, **entities_of(["turn:m0", "turn:m0"])))
-        receipt, _ = await store.forget(selection)
-        assert {m.id for m in await store.messages()} == left
-        assert set(receipt.messages) == {"m0", "m1", "m2"} - left
-
-    async def test_forgetting_nothing_is_a_receipt_of_zeros(self, store: Store) -> None:
-        await store.commit(changes_of([message(0)]))
-        before = await dumped(store)
-        receipt, orphans = await store.forget(Selection(messages=("unknown",)))
-        assert (receipt.messages, receipt.items, receipt.sessions, receipt.verified, orphans) == ((), 0, 0, True, [])
-        assert await dumped(store) == before
-
-    # Jobs
-
-    async def test_a_job_is_claimed_once_and_again_when_its_lease_is_over(self, store: Store) -> None:
-        await store.commit(Changeset(jobs=(Job(id="j1", kind="merge", payload="{}"),)))
-        await store.commit(Changeset(jobs=(Job(id="j1", kind="merge", payload="{}"),)))
-        assert await store.claim(["other"], "w1", NOW, 60) is None
-        job = await store.claim(["merge"], "w1", NOW, 60)
-        assert job == Job(id="j1", kind="merge", payload="{}", attempts=1)
-        assert await store.claim(["merge"], "w2", NOW + timedelta(seconds=59), 60) is None
-        again = await store.claim(["merge"], "w2", NOW + timedelta(seconds=61), 60)
-        assert again is not None
-        assert again.attempts == 2
-        await store.settle(again, error=None, now=NOW)
-        assert await store.claim(["merge"], "w1", NOW + timedelta(days=9), 60) is None
-
-    async def test_a_worker_that_is_late_does_not_fail_the_job_of_another(self, store: Store) -> None:
-        await store.commit(Changeset(jobs=(Job(id="j1", kind="merge", payload="{}"),)))
-        late = await store.claim(["merge"], "w1", NOW, 1)
-        current = await store.claim(["merge"], "w2", NOW + timedelta(seconds=5), 60)
-        assert late is not None
-        assert current is not None
-        await store.settle(late, error="too late", now=NOW + timedelta(seconds=6))
-        assert await store.claim(["merge"], "w3", NOW + timedelta(seconds=50), 60) is None
-        await store.settle(current, error=None, now=NOW)
-        await store.settle(late, error="later still", now=NOW)
-        assert await store.claim(["merge"], "w3", NOW + timedelta(days=9), 60) is None
-
-    @pytest.mark.parametrize("ending", ["error", "lease"])
-    async def test_a_job_that_keeps_failing_is_given_up(self, store: Store, ending: str) -> None:
-        await store.commit(Changeset(jobs=(Job(id="j1", kind="merge", payload="{}"),)))
-        now, attempts = NOW, 0
-        while (job := await store.claim(["merge"], "w", now, 60)) is not None:
-            attempts += 1
-            assert (job.attempts, attempts < 50) == (attempts, True)
-            if ending == "error":
-                await store.settle(job, error="broken", now=now)
-                assert await store.claim(["merge"], "w", now + timedelta(seconds=1), 60) is None, "retried at once"
-            now += timedelta(days=1)
-        assert attempts > 1
 
     # The whole bank
 
@@ -387,6 +242,8 @@ class StoreContract:
         # An early item that is later made of a newer one, as a merged episode is.
         first = indexed(message(0, session="s0", position=0))
         await store.commit(Changeset(items=(replace(first, item=replace(first.item, derived_from=("turn:m89",))),)))
+        replaced = Supersession(item="turn:m3", by="turn:m4", at=NOW)
+        await store.commit(Changeset(supersedes=(replaced,), settings=(("profile", "{}"),)))
         copy = stores.open("copy", embedder=EMBEDDER, dimension=DIMENSION)
         async for part in store.dump():
             await copy.commit(part)
@@ -446,5 +303,6 @@ class StoreContract:
         await store.commit(changes)
         info = await store.info()
         assert (info.messages, info.sessions, info.items, info.entities) == (30, 3, 30, 2)
-        assert info.links == len(changes.links)
+        assert info.links == len(changes.links) == sum(info.links_by_kind.values())
+        assert info.links_by_kind["causal"] == sum(link.kind is LinkKind.CAUSAL for link in changes.links)
         assert (info.first, info.last) == (T0, T0 + timedelta(minutes=29))

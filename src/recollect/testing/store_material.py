@@ -153,6 +153,8 @@ def values_of(part: Changeset) -> list[object]:
         *part.mentions,
         *part.links,
         *part.merges,
+        *part.supersedes,
+        *part.settings,
     ]
 
 

@@ -18,8 +18,9 @@ from recollect.methods.hindsight.evidence import (
     gather,
     weekday_and_time,
 )
+from recollect.methods.parts import Parts
 from recollect.models.language import Prompt, Reply, Role
-from recollect.ports import Parts, Response
+from recollect.ports import Response
 from recollect.store.protocol import StoreReader
 from recollect.text.fence import DATA_RULE, fenced
 
@@ -137,17 +138,22 @@ _SYSTEM: Final = f"""You answer questions from a memory of conversations, for th
 {SECTIONS_EXPLAINED}
 
 How to answer:
-- Use the entries and nothing else; what you know of the world may help you to read them, never to fill a gap.
+- Use the entries for everything about the people, things and events they tell of; never fill a gap there. Common \
+knowledge may complete an answer whose subject the entries name: who wrote a book, where a town lies, what a food is \
+made of.
 - Facts, observations and raw words are evidence. An opinion tells what is believed and by itself proves nothing; use \
 it only where the question asks what is believed.
 - Work out times from the dates of the entries and from the present. Count days, months and years carefully. "Last \
 week" in an entry is the week before it was said, not the week before now.
-- Where entries say different things at different times, answer with what holds now unless the past is asked for.
+- Where entries say different things at different times, answer with what holds now unless the past is asked for. \
+What was only planned is told as planned, where no entry says that it happened.
+- Where a judgement is asked for, answer with what the people concerned say or show.
 - reasoning: in one to three sentences, which entries decide and how.
 - answer: as short as the question allows, a name, a date or a phrase where that will do, without numbers of entries.
 - citations: the numbers of the entries that the answer rests on, the most important first.
 - abstained: true when the entries do not hold the answer, also when they only come near it, or when the question \
-takes something for granted that they do not say. The answer then says in one sentence what is missing.
+takes something for granted that they do not say. The answer then says in one sentence what is missing; citations may \
+name what comes nearest. Where they hold a part of the answer, give that part, say what is missing, and do not abstain.
 
 The question stands between <question> and </question>. {DATA_RULE}"""
 

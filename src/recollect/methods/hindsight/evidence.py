@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
 from typing import Final
@@ -20,8 +21,6 @@ from recollect.store.protocol import StoreReader
 from recollect.text.fence import fenced
 from recollect.text.when import describe
 from recollect.text.when.words import ENGLISH_WEEKDAYS
-
-_KNOWN: Final = (ItemKind.FACT, ItemKind.OPINION, ItemKind.OBSERVATION)
 
 
 class Section(Enum):
@@ -42,16 +41,32 @@ SECTIONS_EXPLAINED: Final = """What memory holds stands in these sections; cite 
 - notes: other summaries of what was said.
 - opinions: what you believe, with how firmly (1 is certain). A belief is no fact.
 - raw_words: what somebody said, word for word; who said it may be wrong.
-A section without entries is left out. An entry says when it happened and when it was said, as far as that is known. \
-Where two entries contradict each other, the one that was said later holds."""
+A section without entries is left out. An entry says which time it tells of, past or planned, and when it was said, as \
+far as that is known. Where two entries contradict each other, the one that was said later holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """What part of the tokens each network may take, 0 to 1."""
+
+    facts: float
+    observations: float
+    opinions: float
+    turns: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceSettings:
-    """What is shown: at most ``turns`` of the raw words, in ``raw_share`` of the tokens."""
+    """What is shown of each network, so that none crowds out another: facts up to the query's limit.
 
-    turns: int = 5
-    raw_share: float = 0.25
+    A summary or a belief is as like the question as the facts it rests on, and says less. ``shares`` are of the
+    query's tokens; they add up to 1.
+    """
+
+    observations: int = 5
+    opinions: int = 3
+    turns: int = 8
+    shares: Shares = field(default_factory=lambda: Shares(facts=0.6, observations=0.13, opinions=0.07, turns=0.2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +133,7 @@ async def gather(query: Query, reader: StoreReader, retriever: Retriever, settin
     began = time.perf_counter()
     facts = await reader.items_of([ItemKind.FACT], limit=1)
     queries = _parted(query, settings) if facts and not query.scope.kinds else (query,)
-    recalls = [await retriever.retrieve(one, reader) for one in queries]
+    recalls = await asyncio.gather(*(retriever.retrieve(one, reader) for one in queries))
     found = {evidence.id: evidence for recall in recalls for evidence in recall.evidence}
     items = await reader.items(found)
     entries = numbered([(found[item.id], item) for item in items])
@@ -126,23 +141,24 @@ async def gather(query: Query, reader: StoreReader, retriever: Retriever, settin
 
 
 def _parted(query: Query, settings: EvidenceSettings) -> tuple[Query, ...]:
-    """One query for what is known and believed, one for raw words; their budgets add up to that of the query."""
-    room = query.max_tokens
-    raw = None if room is None else int(room * settings.raw_share)
-    known = replace(
-        query,
-        scope=replace(query.scope, kinds=_KNOWN),
-        max_tokens=None if room is None or raw is None else room - raw,
+    """A query for each network and one for raw words; their budgets add up to no more than the query's."""
+    shares = settings.shares
+    parts = (
+        (ItemKind.FACT, query.limit, shares.facts),
+        (ItemKind.OBSERVATION, settings.observations, shares.observations),
+        (ItemKind.OPINION, settings.opinions, shares.opinions),
+        (ItemKind.TURN, settings.turns, shares.turns),
     )
-    if not settings.turns:
-        return (replace(known, max_tokens=room),)
-    words = replace(
-        query,
-        scope=replace(query.scope, kinds=(ItemKind.TURN,)),
-        limit=settings.turns,
-        max_tokens=raw,
+    return tuple(
+        replace(
+            query,
+            scope=replace(query.scope, kinds=(kind,)),
+            limit=limit,
+            max_tokens=None if query.max_tokens is None else max(1, int(query.max_tokens * share)),
+        )
+        for kind, limit, share in parts
+        if limit
     )
-    return known, words
 
 
 def numbered(found: Sequence[tuple[Evidence, Item]]) -> tuple[Entry, ...]:
@@ -205,5 +221,5 @@ def _times_of(item: Item) -> list[str]:
         case Section.OPINIONS:
             return [f"confidence {item.confidence or 0.0:.2f}", f"since {said}"]
         case _:
-            happened = dict.fromkeys(describe(one.interval) for one in item.occurrences)
-            return [*(f"happened {when}" for when in happened), f"said {said}"]
+            told = dict.fromkeys(describe(one.interval) for one in item.occurrences)
+            return [*(f"time {when}" for when in told), f"said {said}"]

@@ -17,10 +17,11 @@ from recollect.methods.hindsight.evidence import indented, one_line, weekday_and
 from recollect.methods.hindsight.facts import Chunk, causal_links, check_facts, cut, drafts_of, leftovers, new_drafts
 from recollect.methods.hindsight.replies import ExtractedFacts
 from recollect.methods.hindsight.settings import ExtractSettings
+from recollect.methods.parts import Parts
 from recollect.models.language import Prompt, Role
-from recollect.ports import Derive, Parts
+from recollect.ports import Derive
 from recollect.retain.turns import spoken
-from recollect.retain.weave import weave
+from recollect.retain.weave import Draft, weave
 from recollect.store.profiles import read_profile
 from recollect.store.protocol import StoreReader
 from recollect.text.fence import DATA_RULE, fenced
@@ -130,19 +131,20 @@ class Extractor:
             new_drafts(drafts, await reader.items({draft.item.id for draft in drafts})),
             embedder=self._parts.embedder,
             reader=reader,
+            names=self._parts.names,
             links=settings.links,
             resolve=settings.resolve,
         )
         shown = {message.id for chunk, _ in read for message in chunk.shown}
         if len(await reader.messages(shown)) < len(shown):
             return None
-        old = await reader.items([id_ for chunk, _, made in parts for id_ in leftovers(chunk, made)])
+        old = await _replaced([(chunk, made) for chunk, _, made in parts], reader)
         causal = [link for _, reply, made in parts for link in causal_links(reply, made)]
         return replace(
             changes,
             seen=seen,
             links=(*changes.links, *causal),
-            supersedes=tuple(Supersession(item=item.id, at=now) for item in old if item.superseded is None),
+            supersedes=tuple(Supersession(item=id_, at=now) for id_ in old),
         )
 
 
@@ -160,6 +162,23 @@ async def _before(first: StoredMessage, reader: StoreReader, count: int) -> list
     """The last messages of the session before one, in order: at most ``count``, of the day before it."""
     said = await reader.messages_before(first.session, first.position, count)
     return [one for one in said if first.at - _LATELY <= one.at <= first.at]
+
+
+async def _replaced(made: Sequence[tuple[Chunk, Sequence[Draft]]], reader: StoreReader) -> list[str]:
+    """The ids of the facts that an earlier reading of these messages has left, and this one has none of.
+
+    They may have been cut into other chunks then: what is left when others were forgotten is read again by itself. A
+    fact that came mostly from a message that was not read now, or from one that was not even shown, stays.
+    """
+    same_chunk = [id_ for chunk, drafts in made for id_ in leftovers(chunk, drafts)]
+    known = {*same_chunk, *(draft.item.id for _, drafts in made for draft in drafts)}
+    read = {message.id for chunk, _ in made for message in chunk.messages}
+    shown = {message.id for chunk, _ in made for message in chunk.shown}
+    before = [item.id for item in await reader.items(same_chunk) if item.superseded is None]
+    for item in await reader.items_from(read, [ItemKind.FACT]):
+        if item.id not in known and item.sources[0] in read and shown.issuperset(item.sources):
+            before.append(item.id)
+    return before
 
 
 def _job(session: str, messages: Sequence[str], due: datetime) -> Job:
@@ -192,9 +211,11 @@ The dimensions of a fact:
 - when: the time in words, with the weekday where the day is known ("Sunday, 9 July 2023", "the summer of 2022"). Work \
 out relative words such as "yesterday" from the date of the message. Empty where no time is meant.
 - where: the place, as exactly as it is known. Empty where there is none.
-- who: everybody involved and how they are related, as a whole sentence. Empty where `what` says it already.
-- why: motives, feelings, preferences, what it means to those involved, as a whole sentence. Empty where nothing is \
-said about that. Where the agent did something for somebody, say what it had been asked for.
+- who: how those involved are related, as a whole sentence, where `what` does not show it. Never repeat here what \
+`what` says; leave it empty instead.
+- why: motives, feelings, preferences, what it means to those involved, as a whole sentence, where `what` does not \
+say it. Empty where nothing is said about that. Where the agent did something for somebody, say what it had been asked \
+for.
 
 The type of a fact; each message says before the speaker's name whether it is the agent's:
 - world: about people and things, and what anybody but the agent says, does, wants or thinks.
@@ -204,11 +225,14 @@ Opinions of others are world facts about them.
 Where no message is the agent's, every fact is of type world.
 
 start and end: when it happened, as ISO dates no finer than what is known (2023, 2023-07, 2023-07-09, \
-2023-07-09T18:30). For a single day, month or year give start alone; for a stretch of time both. Leave both out where \
-no time is known; the date of a message is not by itself the date of what it tells.
+2023-07-09T18:30). For a single day, month or year give start alone; for a stretch of time both, and only the end that \
+is known. Give null where no time is known, and never make one up: the date of a message is not by itself the date of \
+what it tells. Of something planned give the date it is planned for, and say in `what` that it is a plan.
 
-entities: the names of people, organizations, locations, products and concepts in the fact, and other things that \
-have a name, as you wrote them there. No pronouns, dates or amounts.
+entities: the names of people, organizations, locations, products and concepts in the fact, and of others that have \
+a name, such as animals (kind other), as you wrote them there. No pronouns, dates or amounts. Always use one and the \
+same short form for the same one; only where two share a name, add who is meant in brackets: "Max (Lena's dog)". Where \
+you do not know whether somebody is a woman or a man, repeat the name.
 
 One person is one entity. Where the conversation uses both a relation and a name for the same person ("my roommate", \
 "Emily"), find out that they are one, name both in the fact ("Emily, Ada's roommate") and use the name from then on.

@@ -14,8 +14,9 @@ from recollect.domain.jobs import Job
 from recollect.methods.hindsight.evidence import dated
 from recollect.methods.hindsight.replies import MOST_OBSERVATIONS, Observations, Observed
 from recollect.methods.hindsight.settings import ObserveSettings
+from recollect.methods.parts import Parts
 from recollect.models.language import Prompt, Role
-from recollect.ports import Derive, Parts
+from recollect.ports import Derive
 from recollect.retain.directory import short_hash
 from recollect.retain.embed import embedded_text
 from recollect.retain.weave import Draft, weave
@@ -128,6 +129,7 @@ class Observer:
             [Draft(item=item, embedded=embedded_text(item), names=(name,)) for item in items],
             embedder=self._parts.embedder,
             reader=reader,
+            names=self._parts.names,
             links=self._settings.links,
             resolve=self._settings.resolve,
         )
@@ -196,7 +198,9 @@ somebody of any temper would put it the same way. What people think or like is t
 - Keep names, numbers and dates. Say since when or when, where that is known.
 - Where facts contradict each other, take what was said later, or what most of them say, and mention the change where \
 it tells something.
-- facts: the numbers of the facts that the observation rests on, all of them and no others.
+- Leave aside facts that only mention the subject in passing. Facts in the first person tell what the agent did \
+whose memory this is; call it by its name.
+- facts: the numbers of the facts that the observation rests on, those that say most first, at most eight.
 
 {DATA_RULE}"""
 

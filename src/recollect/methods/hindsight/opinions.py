@@ -22,7 +22,7 @@ from recollect.domain.entities import EntityKind
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.opinions import Assessment, Opinion, OpinionStep
-from recollect.models.embedder import Embedder
+from recollect.methods.parts import Parts
 from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings
 from recollect.retain.weave import Draft, weave
@@ -40,6 +40,8 @@ _OPENING: Final = re.compile(
     re.IGNORECASE,
 )
 _FIRST_PERSON: Final = re.compile(r"(?:[\w’']+,?\s+){0,3}(?:I(?:['’](?:m|ve|d|ll))?|[Mm]e|[Mm]y|[Mm]yself)(?![\w’'])")
+
+_LOOKS: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +91,7 @@ async def opinions_of(reader: StoreReader, *, entity: str | None = None) -> list
         reader: the bank.
         entity: the id of an entity; only opinions that mention it.
     """
-    items = await reader.items_of([ItemKind.OPINION], superseded=True)
+    items = await _steps(reader)
     mentions = await reader.mentions_of([item.id for item in items])
     names = {one.id: one.name for one in await reader.entities({mention.entity for mention in mentions})}
     entities: dict[str, dict[str, str]] = {}
@@ -100,6 +102,24 @@ async def opinions_of(reader: StoreReader, *, entity: str | None = None) -> list
     if entity is None:
         return opinions
     return [opinion for opinion in opinions if entity in entities.get(opinion.steps[-1].id, {})]
+
+
+async def _steps(reader: StoreReader) -> list[Item]:
+    """Every step of every opinion.
+
+    A last step that is superseded was read while the next one was being written; without another look its opinion would
+    seem to be gone.
+    """
+    items: list[Item] = []
+    for _ in range(_LOOKS):
+        items = await reader.items_of([ItemKind.OPINION], superseded=True)
+        last: dict[str, tuple[int, Item]] = {}
+        for item in items:
+            opinion, number, _ = _place(item.id)
+            last[opinion] = max(last.get(opinion, (number, item)), (number, item), key=_number)
+        if all(item.superseded is None for _, item in last.values()):
+            break
+    return items
 
 
 def trajectories(items: Iterable[Item], entities: Mapping[str, Sequence[str]]) -> list[Opinion]:
@@ -165,7 +185,7 @@ def _opinion(id_: str, numbered: Sequence[tuple[int, Item]], entities: Mapping[s
 
 
 async def take_steps(
-    plan: Plan, *, at: datetime, embedder: Embedder, reader: StoreReader, settings: OpinionSettings
+    plan: Plan, *, at: datetime, parts: Parts, reader: StoreReader, settings: OpinionSettings
 ) -> Changeset:
     """Derive what keeps the steps that ``plan`` makes of the opinions as they are now; no model is called.
 
@@ -187,8 +207,9 @@ async def take_steps(
     kept = [_item(step, held.get(step.opinion), evidence, speaker, at) for step in taken]
     changes = await weave(
         [Draft(item=item, embedded=item.text, names=names[item.session]) for item in kept],
-        embedder=embedder,
+        embedder=parts.embedder,
         reader=reader,
+        names=parts.names,
         links=settings.links,
         resolve=settings.resolve,
     )

@@ -32,8 +32,9 @@ from recollect.methods.hindsight.opinions import (
     opinions_of,
     take_steps,
 )
+from recollect.methods.parts import Parts
 from recollect.models.language import Prompt, Role
-from recollect.ports import Derive, Parts, Response
+from recollect.ports import Derive, Response
 from recollect.store.profiles import read_profile
 from recollect.store.protocol import StoreReader
 from recollect.text.fence import DATA_RULE, fenced
@@ -163,7 +164,7 @@ class Reflector:
             return await take_steps(
                 partial(planned, thoughts=thoughts, least_move=self._settings.least_move),
                 at=query.now,
-                embedder=self._parts.embedder,
+                parts=self._parts,
                 reader=reader,
                 settings=self._settings.opinions,
             )

@@ -24,8 +24,9 @@ from recollect.methods.hindsight.opinions import (
     opinions_of,
     take_steps,
 )
+from recollect.methods.parts import Parts
 from recollect.models.language import Prompt, Role
-from recollect.ports import Derive, Parts
+from recollect.ports import Derive
 from recollect.store.protocol import StoreReader
 from recollect.text.fence import DATA_RULE, fenced
 
@@ -64,8 +65,8 @@ class Assessed:
     def __post_init__(self) -> None:
         if self.text is None:
             return
-        if self.assessment != "contradict":
-            raise ValueError(f"opinion {self.number}: give a text only with contradict")
+        if self.assessment == "neutral":
+            raise ValueError(f"opinion {self.number}: what is neutral leaves the text as it is")
         if not in_first_person(self.text):
             raise ValueError(f"opinion {self.number}: the text must begin in the first person, as in 'I think'")
 
@@ -140,7 +141,7 @@ class Reinforcer:
             return await take_steps(
                 partial(moved, fact=job.payload, assessed=assessed, alpha=self._settings.alpha),
                 at=now,
-                embedder=self._parts.embedder,
+                parts=self._parts,
                 reader=reader,
                 settings=self._settings.opinions,
             )
@@ -243,15 +244,15 @@ def moved(
 _SYSTEM: Final = f"""You decide what one new fact means for opinions that are held already.
 
 For every opinion say one of these:
-- reinforce: the fact is a reason to believe it more.
-- weaken: the fact is a reason to believe it less, or an exception to it.
+- reinforce: the fact is a good reason to believe it more; it would move somebody who doubts it.
+- weaken: the fact is a reason to believe it less, or an exception to it; also advice that events have overtaken.
 - contradict: the fact cannot be squared with it.
-- neutral: the fact is about something else, or was to be expected either way.
+- neutral: the fact is about something else, merely fits, or was to be expected either way.
 
 Judge what the fact itself says, not what you know of the world. A fact that only shares a name with an opinion is \
-neutral. Give a short reason for each. With contradict, and only then, you may give the opinion's text anew so that it \
-holds with the fact: one or two sentences in English and in the first person ("I think ..."), with their reason. Leave \
-it out where the opinion still reads well with less confidence.
+neutral; most facts are. Give a short reason for each. Where an opinion that is not neutral no longer reads true as it \
+stands, or the fact lets you put it more exactly, you may give its text anew: one or two sentences in English and in \
+the first person ("I think ..."), with their reason. Else give null.
 
 {DATA_RULE}"""
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput, InvalidReply, ModelError, ModelUnavailable
 from recollect.models.language import Check, Prompt, Reply
+from recollect.models.languages._keeper import Keeper
 from recollect.models.languages._providers import OPENAI, found_model, keys_of, takes_temperature
 from recollect.models.languages._request import Request, heard_usage, parameters, piece_of
 from recollect.models.languages._troubles import (
@@ -60,13 +61,14 @@ class _Line:
     model: Model[Any]
     slots: asyncio.Semaphore
     keys: tuple[str, ...]
+    keeper: Keeper
 
 
 class PydanticModel:
     """Generates by a model of pydantic-ai's.
 
-    Connections are kept for the length of a call and shared by calls under way at once. Safe to share between threads
-    and event loops; the limit on concurrency holds for each event loop.
+    Connections are shared by calls under way at once, and kept for half a minute after the last. Safe to share between
+    threads and event loops; the limit on concurrency holds for each event loop.
 
     Args:
         name: ``provider:model``, as pydantic-ai names them, or ``provider:model@base_url``; ``openai:`` with a base URL
@@ -294,6 +296,7 @@ class PydanticModel:
         try:
             line = await self._line()
             async with line.model:
+                line.keeper.touch()
                 yield line
         except ModelError as exc:
             exc.usage = tally.usage
@@ -309,7 +312,7 @@ class PydanticModel:
             slots = asyncio.Semaphore(self._settings.concurrency)
             for ended in [other for other in self._lines if other.is_closed()]:
                 self._lines.pop(ended, None)
-            self._lines[loop] = _Line(model, slots, keys_of(model, self._api_key))
+            self._lines[loop] = _Line(model, slots, keys_of(model, self._api_key), Keeper(model))
         return self._lines[loop]
 
     def _failure(self, line: _Line, error: Exception) -> ModelUnavailable:

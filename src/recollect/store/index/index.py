@@ -71,8 +71,8 @@ class BankIndex:
     def load_graph(self, path: Path, points: NDArray[np.int64], items: NDArray[np.int64]) -> bool:
         """Take a graph from a file, before the first items come; gives whether it is of use.
 
-        ``points`` are what :meth:`save_graph` gave, ``items`` the numbers, ascending, of the items that will come first:
-        those that have not been rewritten since.
+        ``points`` are what :meth:`save_graph` gave, ``items`` the numbers, ascending, of the items that will come
+        first: those that have not been rewritten since.
         """
         places = np.searchsorted(items, points)
         there = np.append(items, -1)[places] == points

@@ -83,7 +83,7 @@ class VectorTable:
 
 
 class _Graph:
-    """HNSW over rows (usearch), filled on need. A point keeps its number for ever; ``_rows`` says what it stands for."""
+    """HNSW over rows (usearch), filled on need. A point keeps its number; ``_rows`` are the rows they stand for."""
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
@@ -110,7 +110,7 @@ class _Graph:
             self._filled = len(matrix)
 
     def search(self, vector: NDArray[np.float32], k: int) -> Rows:
-        rows = self._rows.view[self._index.search(vector, k).keys.astype(np.int64)]
+        rows: Rows = self._rows.view[self._index.search(vector, k).keys.astype(np.int64)]
         return rows[rows >= 0]
 
     def save(self, path: Path) -> Rows:

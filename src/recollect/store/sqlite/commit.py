@@ -9,12 +9,14 @@ from itertools import count
 
 import numpy as np
 
-from recollect.domain.changes import Changeset
+from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.items import IndexedItem
+from recollect.domain.jobs import Job
 from recollect.domain.messages import StoredMessage
 from recollect.domain.time import to_micros
 from recollect.errors import EmbedderMismatch, InvalidInput, MessageConflict, StaleWrite
-from recollect.store.sqlite.database import read_state, recorded_embedder
+from recollect.store.sqlite.database import EMBEDDER_KEYS, read_state, recorded_embedder
+from recollect.store.sqlite.jobs import add_jobs, finish_job
 from recollect.store.sqlite.rows import entity_row, item_row, merge_row, message_row, occurrence_row, offset_of
 from recollect.store.sqlite.sql import query
 
@@ -24,10 +26,13 @@ def write_changes(connection: sqlite3.Connection, changes: Changeset) -> None:
 
     Raises:
         StaleWrite: the bank has changed since the changeset was derived.
+        LostLease: the job that the changes settle is no longer this worker's.
         MessageConflict: a message id is taken.
         InvalidInput: something names a message, an item, an entity or a session that is not there.
     """
     require_version(connection, changes.seen)
+    if changes.settles is not None:
+        finish_job(connection, changes.settles)
     (version,) = connection.execute(query("bump_version"), (changes.author,)).fetchone()
     try:
         _write(connection, changes, version)
@@ -49,7 +54,9 @@ def _write(connection: sqlite3.Connection, changes: Changeset, version: int) -> 
     mentions = [(m.entity, seqs[m.item], m.surface) for m in changes.mentions]
     connection.executemany(query("add_mention"), mentions)
     connection.executemany(query("put_merge"), [merge_row(merge) for merge in changes.merges])
-    connection.executemany(query("add_job"), [(job.id, job.kind, job.payload) for job in changes.jobs])
+    _supersede(connection, changes.supersedes, version)
+    _add_jobs(connection, changes.jobs)
+    _put_settings(connection, changes.settings)
 
 
 def require_version(connection: sqlite3.Connection, seen: int | None) -> None:
@@ -143,6 +150,25 @@ def _put_items(connection: sqlite3.Connection, items: Sequence[IndexedItem], ver
         query("add_derivation"),
         [(seq, n, origins[origin]) for seq, entry in numbered for n, origin in enumerate(entry.item.derived_from)],
     )
+
+
+def _supersede(connection: sqlite3.Connection, supersedes: Sequence[Supersession], version: int) -> None:
+    named = {id_ for one in supersedes for id_ in (one.item, one.by) if id_ is not None}
+    seqs = _required(connection, "seq_of_items", named)
+    rows = [(to_micros(s.at), None if s.by is None else seqs[s.by], version, seqs[s.item]) for s in supersedes]
+    connection.executemany(query("supersede"), rows)
+
+
+def _add_jobs(connection: sqlite3.Connection, jobs: Sequence[Job]) -> None:
+    if jobs:
+        add_jobs(connection, jobs, _required(connection, "seq_of_messages", {m for job in jobs for m in job.messages}))
+
+
+def _put_settings(connection: sqlite3.Connection, settings: Sequence[tuple[str, str]]) -> None:
+    for key, value in settings:
+        if key in EMBEDDER_KEYS:
+            raise InvalidInput(f"the setting {key!r} says whose vectors the bank holds, and changes with them only")
+        connection.execute(query("set_setting"), {"key": key, "value": value})
 
 
 def _indexing_row(seq: int, entry: IndexedItem) -> tuple[int, bytes, bytes, int]:

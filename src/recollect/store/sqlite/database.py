@@ -15,6 +15,7 @@ from recollect.store.sqlite.sql import migrations, query
 APPLICATION_ID = 0x52434C54  # "RCLT", in the file's header
 BUSY_MS = 30_000
 UPKEEP_BUSY_MS = 2_000
+EMBEDDER_KEYS = ("embedder", "dimension")  # settings that say whose vectors the bank holds
 
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {BUSY_MS}",
@@ -238,7 +239,7 @@ def recorded_embedder(connection: sqlite3.Connection) -> tuple[str, int] | None:
 
 def record_embedder(connection: sqlite3.Connection, embedder: str, dimension: int) -> None:
     """Record whose vectors a bank holds."""
-    for key, value in (("embedder", embedder), ("dimension", str(dimension))):
+    for key, value in zip(EMBEDDER_KEYS, (embedder, str(dimension)), strict=True):
         connection.execute(query("set_setting"), {"key": key, "value": value})
 
 

@@ -8,11 +8,12 @@ from collections.abc import Generator, Iterable, Iterator
 
 import numpy as np
 
-from recollect.domain.changes import Changeset
+from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import Mention
 from recollect.domain.items import IndexedItem, Item
 from recollect.domain.links import Link, LinkKind
-from recollect.store.sqlite.database import Database
+from recollect.domain.time import from_micros
+from recollect.store.sqlite.database import EMBEDDER_KEYS, Database
 from recollect.store.sqlite.rows import Row, entity_from, item_from, merge_from, message_from, reads_row, session_from
 from recollect.store.sqlite.sql import query
 
@@ -20,7 +21,7 @@ CHUNK = 500
 
 
 def dump(database: Database) -> Generator[Changeset]:
-    """The bank's sessions and entities, then messages, items, mentions, links and merges, in chunks, of one moment."""
+    """The bank's sessions and entities, then everything else, in chunks, of one moment."""
     if database.path is None:  # no snapshots there: what is written meanwhile must wait, and so is kept from waiting
         with database.reading() as connection:
             parts = list(_parts(connection))
@@ -42,6 +43,10 @@ def _parts(connection: sqlite3.Connection) -> Iterator[Changeset]:
         yield Changeset(mentions=tuple(Mention(entity=row[1], item=row[2], surface=row[3]) for row in rows))
     for rows in _chunks(connection, "links_from"):
         yield Changeset(links=tuple(_link(row) for row in rows))
+    for rows in _chunks(connection, "supersessions_from"):
+        yield Changeset(supersedes=tuple(_supersession(row) for row in rows))
+    settings = connection.execute(query("settings")).fetchall()
+    yield Changeset(settings=tuple((key, value) for key, value in settings if key not in EMBEDDER_KEYS))
     yield Changeset(merges=tuple(merge_from(row) for row in connection.execute(query("merges"))))
 
 
@@ -68,17 +73,35 @@ def _indexed(connection: sqlite3.Connection, rows: list[Row]) -> list[IndexedIte
 
 
 def _origins_first(chunks: Iterable[list[IndexedItem]]) -> Iterator[list[IndexedItem]]:
-    """Chunks of items in which none comes before those it is derived from: an item can be remade from later ones."""
+    """Chunks of items in which none comes before those it is derived from: an item can be remade from later ones.
+
+    Apart from that they keep their order, which decides between items of the same time.
+    """
     given: set[str] = set()
     waiting: list[IndexedItem] = []
     for chunk in chunks:
         waiting += chunk
-        while ready := [entry for entry in waiting if given.issuperset(entry.item.derived_from)]:
-            given.update(entry.item.id for entry in ready)
+        while ready := _ready(waiting, given):
             waiting = [entry for entry in waiting if entry.item.id not in given]
             yield ready
     if waiting:  # derived from each other
         yield waiting
+
+
+def _ready(waiting: Iterable[IndexedItem], given: set[str]) -> list[IndexedItem]:
+    """Those whose origins are given, each other included; they are given then."""
+    ready = []
+    for entry in waiting:
+        if given.issuperset(entry.item.derived_from):
+            given.add(entry.item.id)
+            ready.append(entry)
+    return ready
+
+
+@reads_row
+def _supersession(row: Row) -> Supersession:
+    _, item, by, at = row
+    return Supersession(item=item, by=by, at=from_micros(at))
 
 
 @reads_row

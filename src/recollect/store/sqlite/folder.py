@@ -42,6 +42,8 @@ class SqliteFolder:
     def open(self, name: str, *, embedder: str, dimension: int, create: bool = True) -> SqliteStore:
         """Open a bank; the same name gives the same object until it is closed. A new one records the embedder given.
 
+        What a process that was killed has left of what it forgot is cleaned up first.
+
         Raises:
             BadBankName: the name cannot be a file's.
             BankNotFound: there is none, and ``create`` is false.
@@ -54,12 +56,13 @@ class SqliteFolder:
             database = Database(self._path(name))
             try:
                 recorded = _claim_embedder(database, embedder, dimension)
+                store = SqliteStore(
+                    database, name=name, embedder=recorded[0], dimension=recorded[1], graph_from=self._graph_from
+                )
+                store.finish_forgetting()
             except BaseException:
                 database.close()
                 raise
-            store = SqliteStore(
-                database, name=name, embedder=recorded[0], dimension=recorded[1], graph_from=self._graph_from
-            )
             self._open[name] = store
         return store
 

@@ -6,14 +6,20 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from recollect.domain.changes import Changeset
 from recollect.domain.time import Interval, to_micros
-from recollect.store.protocol import Selection
-from recollect.store.sqlite.database import Database
+from recollect.errors import StaleWrite
+from recollect.store.protocol import Selection, Torn
+from recollect.store.sqlite.commit import numbers_of, write_changes
+from recollect.store.sqlite.database import Database, read_state
+from recollect.store.sqlite.jobs import cut_jobs
+from recollect.store.sqlite.rows import message_from
+from recollect.store.sqlite.search import loaded_items
 from recollect.store.sqlite.sql import phrase, query
 from recollect.store.sqlite.traces import pieces_in, pieces_of
 
@@ -22,11 +28,10 @@ _FOREVER = int(np.iinfo(np.int64).max)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """What a removal took away; ``texts`` are words to look for, ``orphans`` ids of messages left without a turn."""
+    """What a removal took away; ``texts`` are words to look for."""
 
     messages: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
-    orphans: tuple[str, ...] = ()
     sessions: int = 0
     items: int = 0
     links: int = 0
@@ -35,21 +40,45 @@ class Removed:
     jobs: int = 0
 
 
-def remove(connection: sqlite3.Connection, selection: Selection) -> Removed:
-    """Delete messages and everything derived from them, in the caller's transaction; what is deleted is overwritten."""
-    connection.execute("PRAGMA secure_delete = ON")
+def torn_by(connection: sqlite3.Connection, selection: Selection) -> Torn:
+    """What would lose some of its messages, and these messages."""
+    _mark(connection, selection)
+    version, _ = read_state(connection)
+    seqs = _torn_turns(connection)
+    torn, gone = {"items": json.dumps(seqs)}, {"items": _doomed_items(connection)}
+    return Torn(
+        version=version,
+        turns=tuple(item for _, item in loaded_items(connection, seqs)),
+        left=tuple(message_from(row) for row in connection.execute(query("left_of_items"), torn)),
+        reread=tuple(message_from(row) for row in connection.execute(query("left_to_read_again"), gone)),
+    )
+
+
+def remove(connection: sqlite3.Connection, selection: Selection, remade: Changeset | None) -> Removed:
+    """Delete messages and everything derived from them, in the caller's transaction; what is deleted is overwritten.
+
+    What is left of torn turns is put in here, in the same transaction: no message is ever without a turn. That the
+    files are still to be cleaned of the words is written down in it as well.
+
+    Raises:
+        StaleWrite: ``remade`` was derived from another version of the bank, or is missing.
+    """
     _mark(connection, selection)
     doomed = connection.execute(query("doomed_messages")).fetchall()
     if not doomed:
         return Removed()
-    items = json.dumps([item for (item,) in connection.execute(query("doomed_items"))])
-    of_items = {"items": items}
+    if not (remade and remade.items) and _torn_turns(connection):
+        raise StaleWrite("turns hold messages beside those to be forgotten, and what is left of them was not given")
+    connection.execute("PRAGMA secure_delete = ON")
+    of_items = {"items": _doomed_items(connection)}
     touched = {"entities": json.dumps([id_ for (id_,) in connection.execute(query("entities_of"), of_items)])}
-    orphans = tuple(id_ for (id_,) in connection.execute(query("orphans"), of_items))
     links = connection.execute(query("count_links_of"), of_items).fetchone()[0]
     mentions = connection.execute(query("count_mentions_of"), of_items).fetchone()[0]
-    jobs = connection.execute(query("delete_jobs")).rowcount
+    jobs = cut_jobs(connection)
+    connection.execute(query("succeed_items"), of_items)
     gone = connection.execute(query("delete_items"), of_items).rowcount
+    if remade is not None:
+        write_changes(connection, _without_lost_links(connection, remade))
     connection.execute(query("restart_sessions"))
     connection.execute(query("delete_messages"))
     sessions = connection.execute(query("delete_empty_sessions")).rowcount
@@ -58,10 +87,10 @@ def remove(connection: sqlite3.Connection, selection: Selection) -> Removed:
     connection.execute(query("retell_entities"), touched)
     connection.execute(query("purge_words"))
     connection.execute(query("bump_epoch"))
+    connection.execute(query("owe_scrub"))
     return Removed(
         messages=tuple(id_ for id_, _, _ in doomed),
         texts=tuple(t for _, text, captions in doomed for t in (text, *json.loads(captions))),
-        orphans=orphans,
         sessions=sessions,
         items=gone,
         links=links,
@@ -75,19 +104,37 @@ def scrub(database: Database, texts: Sequence[str], files: Sequence[Path]) -> tu
     """Write the file anew, empty the write-ahead log, and look for the texts in every file; names those that hold some.
 
     Writing it anew leaves behind whatever earlier writes have left in unused parts of pages. A log that another
-    process keeps open counts as holding some.
+    process keeps open counts as holding some. Unless all of that is done, the bank goes on saying that it is owed.
     """
     pieces = pieces_of(texts)
     with database.alone() as connection:
         connection.execute("PRAGMA secure_delete = OFF")  # it slows down every other write
+        (forgotten,) = connection.execute(query("forgotten")).fetchone()
         held = _fold_log(connection)
         if not held:
-            with suppress(sqlite3.OperationalError):  # no room for a second copy: the receipt tells what is left
-                connection.execute("VACUUM")
+            anew = _written_anew(connection)
             held = _fold_log(connection)
+            if anew and not held:
+                with suppress(sqlite3.OperationalError):  # another process writes: it is done once more, some day
+                    connection.execute(query("scrubbed"), (forgotten,))
         found = _files_holding(connection, pieces, files)
     logs = {file.name for file in files if held and file.name.endswith("-wal")}
     return tuple(sorted({*found, *logs}))
+
+
+def owes_scrub(database: Database) -> bool:
+    """Whether something was forgotten, and the files were not cleaned of its words after that."""
+    with database.reading() as connection:
+        return bool(connection.execute(query("owes_scrub")).fetchone()[0])
+
+
+def _written_anew(connection: sqlite3.Connection) -> bool:
+    """Write the file anew; gives whether there was room for a second copy, and nobody in the way."""
+    try:
+        connection.execute("VACUUM")
+    except sqlite3.OperationalError:
+        return False
+    return True
 
 
 def _fold_log(connection: sqlite3.Connection) -> bool:
@@ -105,6 +152,22 @@ def _files_holding(connection: sqlite3.Connection, pieces: Sequence[str], files:
         if not connection.execute(query("survives"), {"piece": piece}).fetchone()[0]
     }
     return {name for name, there in found.items() if there & leaks}
+
+
+def _doomed_items(connection: sqlite3.Connection) -> str:
+    """The numbers of the items that came from what is marked, or from items that did, and so on: a JSON list."""
+    return json.dumps([item for (item,) in connection.execute(query("doomed_items"))])
+
+
+def _torn_turns(connection: sqlite3.Connection) -> list[int]:
+    return [seq for (seq,) in connection.execute(query("torn_turns"))]
+
+
+def _without_lost_links(connection: sqlite3.Connection, remade: Changeset) -> Changeset:
+    """The changes were derived while what is gone now was still there to be linked to."""
+    there = {entry.item.id for entry in remade.items}
+    there.update(numbers_of(connection, "seq_of_items", {end for k in remade.links for end in (k.source, k.target)}))
+    return replace(remade, links=tuple(k for k in remade.links if k.source in there and k.target in there))
 
 
 def _mark(connection: sqlite3.Connection, selection: Selection) -> None:

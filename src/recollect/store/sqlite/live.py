@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -10,6 +11,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import numpy as np
 
 from recollect.store.index.index import BankIndex
 from recollect.store.sqlite.commit import require_embedder
@@ -60,15 +63,15 @@ class LiveIndex:
             self._note_path.unlink(missing_ok=True)
             fresh = self._graph_path.with_name(f"{self._graph_path.name}.{os.getpid()}")
             try:
-                self._index.vectors.save(fresh)
+                points = self._index.save_graph(fresh).astype("<i8").tobytes()
                 fresh.replace(self._graph_path)
             finally:
                 fresh.unlink(missing_ok=True)
             note = {
                 "epoch": self._epoch,
                 "version": self._version,
-                "rows": len(self._index),
-                "digest": _digest(self._graph_path),
+                "points": base64.b64encode(points).decode("ascii"),
+                "digest": _digest(self._graph_path, points),
             }
             self._note_path.write_text(json.dumps(note), "utf-8")
 
@@ -102,23 +105,28 @@ class LiveIndex:
             self._index.append(batch_from(rows, spans, self._dimension))
 
     def _load_saved(self, connection: sqlite3.Connection) -> None:
-        """Take the saved graph, when it was made from this very file and nothing has been rewritten since."""
+        """Take the saved graph, when it was made from this very file; what has been rewritten since is put in anew."""
         if self._graph_path is None or not self._graph_path.exists():
             return
         try:
             note = json.loads(self._note_path.read_text("utf-8"))
-            saved_epoch, version, rows = int(note["epoch"]), int(note["version"]), int(note["rows"])
-            whole = note["digest"] == _digest(self._graph_path)
+            saved_epoch, version, points = int(note["epoch"]), int(note["version"]), base64.b64decode(note["points"])
+            whole = note["digest"] == _digest(self._graph_path, points)
         except (OSError, ValueError, KeyError, TypeError):
             return
         if not whole:  # reading a damaged graph would not fail, but take the process down
             return
-        (count,) = connection.execute(query("rows_upto"), {"upto": version}).fetchone()
-        if saved_epoch == self._epoch and count == rows and self._index.vectors.load(self._graph_path, rows):
+        if saved_epoch != self._epoch:
+            return
+        items = np.array([seq for (seq,) in connection.execute(query("items_upto"), {"upto": version})], dtype=np.int64)
+        if self._index.load_graph(self._graph_path, np.frombuffer(points, dtype="<i8"), items):
             self._append(connection, 0, version)
             self._version = version
 
 
-def _digest(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "blake2b").hexdigest()
+def _digest(graph: Path, points: bytes) -> str:
+    """Of a saved graph and what its points stand for."""
+    with graph.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "blake2b")
+    digest.update(points)
+    return digest.hexdigest()

@@ -12,11 +12,11 @@ import numpy as np
 
 from recollect.domain.changes import Session
 from recollect.domain.entities import Entity, EntityKind, Merge
-from recollect.domain.items import Item, ItemKind, Network, Occurrence
+from recollect.domain.items import Item, ItemKind, Network, Occurrence, Stage
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.time import Interval, Precision, from_micros, to_micros
 from recollect.errors import NotABank
-from recollect.store.index.batch import RowBatch
+from recollect.store.index.batch import FOREVER, RowBatch
 
 Row = Sequence[Any]
 P = ParamSpec("P")
@@ -100,7 +100,7 @@ def session_from(row: Row) -> Session:
 def item_from(row: Row) -> Item:
     _, id_, kind, text, session, speaker, order, mentioned, offset, recorded, network, *rest = row[:14]
     confidence, tokens, superseded = rest
-    sources, derived, occurrences = ([] if cell == "[]" else json.loads(cell) for cell in row[14:])
+    stages, sources, derived, occurrences = ([] if cell == "[]" else json.loads(cell) for cell in row[14:])
     return Item(
         id=id_,
         kind=ItemKind(kind),
@@ -117,6 +117,7 @@ def item_from(row: Row) -> Item:
         confidence=confidence,
         tokens=tokens,
         superseded=None if superseded is None else from_micros(superseded),
+        stages=tuple(_stage_from(cells) for cells in stages),
     )
 
 
@@ -136,7 +137,13 @@ def item_row(item: Item, version: int) -> Row:
         item.confidence,
         item.tokens,
         None if item.superseded is None else to_micros(item.superseded),
+        json.dumps([(to_micros(s.until), s.sources, s.characters, s.tokens) for s in item.stages]),
     )
+
+
+def _stage_from(cells: Row) -> Stage:
+    until, sources, characters, tokens = cells
+    return Stage(until=from_micros(until), sources=sources, characters=characters, tokens=tokens)
 
 
 def occurrence_from(cells: Row) -> Occurrence:
@@ -211,7 +218,7 @@ def merge_row(merge: Merge) -> Row:
 @reads_row
 def batch_from(rows: Sequence[Row], spans: Sequence[Row], dimension: int) -> RowBatch:
     """Items as the index takes them; ``spans`` are (item, start, end), open ends ``None``."""
-    seqs, kinds, sessions, speakers, orders, mentioned, recorded, asks, answered, vectors, terms = zip(
+    seqs, kinds, sessions, speakers, orders, mentioned, recorded, superseded, asks, answered, vectors, terms = zip(
         *rows, strict=True
     )
     numbers = np.array(seqs, dtype=np.int64)
@@ -223,6 +230,7 @@ def batch_from(rows: Sequence[Row], spans: Sequence[Row], dimension: int) -> Row
         orders=np.array(orders, dtype=np.int64),
         mentioned=np.array(mentioned, dtype=np.int64),
         recorded=np.array(recorded, dtype=np.int64),
+        superseded=np.array([FOREVER if moment is None else moment for moment in superseded], dtype=np.int64),
         asks=np.array(asks, dtype=np.bool_),
         answered=np.array(answered, dtype=np.bool_),
         vectors=np.frombuffer(b"".join(vectors), dtype="<f2").reshape(len(rows), dimension).astype(np.float32),

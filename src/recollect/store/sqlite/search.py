@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
@@ -40,7 +41,7 @@ class SqliteSearch:
     """
 
     def __init__(self, database: Database, live: LiveIndex, probe: Probe, scope: Scope, weights: Weights) -> None:
-        self._database, self._live, self._probe = database, live, probe
+        self._database, self._live, self._probe, self._as_of = database, live, probe, scope.as_of
         self._comparing = threading.Lock()
         with live.fresh() as index:
             self._index = index
@@ -66,7 +67,9 @@ class SqliteSearch:
         return await self._done(self._edges, refs, limit)
 
     async def load(self, refs: Refs) -> list[tuple[int, Item]]:
-        return await self._done(load_items, self._database, refs.tolist())
+        loaded = await self._done(load_items, self._database, refs.tolist())
+        then = self._as_of
+        return loaded if then is None else [(ref, item.as_of(then)) for ref, item in loaded]
 
     async def _done(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if len(self._index) <= INLINE_ROWS:
@@ -150,7 +153,12 @@ def _heaviest(edges: Edges, limit: int) -> NDArray[np.bool_]:
 def load_items(database: Database, seqs: Sequence[int]) -> list[tuple[int, Item]]:
     """Numbers and items in that order; items that are gone meanwhile are left out."""
     with database.reading() as connection:
-        rows = connection.execute(query("items"), (json.dumps(list(seqs)),)).fetchall()
+        return loaded_items(connection, seqs)
+
+
+def loaded_items(connection: sqlite3.Connection, seqs: Sequence[int]) -> list[tuple[int, Item]]:
+    """What :func:`load_items` gives, in the caller's transaction."""
+    rows = connection.execute(query("items"), (json.dumps(list(seqs)),))
     by_seq = {row[0]: item_from(row) for row in rows}
     return [(seq, by_seq[seq]) for seq in seqs if seq in by_seq]
 

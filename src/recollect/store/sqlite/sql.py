@@ -1,19 +1,25 @@
-"""Named queries, read once from ``queries.sql``."""
+"""Named queries, read once from the files in ``queries``."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
 @cache
 def queries() -> dict[str, str]:
-    """Every query of ``queries.sql`` by its name."""
-    parts = _NAME.split(files(__package__).joinpath("queries.sql").read_text("utf-8"))
-    return dict(zip(parts[1::2], (body.strip().rstrip(";") for body in parts[2::2]), strict=True))
+    """Every query by its name, whatever file it stands in."""
+    found: dict[str, str] = {}
+    for script in _scripts("queries"):
+        parts = _NAME.split(script.read_text("utf-8"))
+        for name, body in zip(parts[1::2], parts[2::2], strict=True):
+            assert name not in found, f"two queries are called {name}"
+            found[name] = body.strip().rstrip(";")
+    return found
 
 
 def query(name: str) -> str:
@@ -28,6 +34,10 @@ def phrase(words: str) -> str:
 @cache
 def migrations() -> tuple[tuple[str, str], ...]:
     """Name and script of every migration, in the order in which they run."""
-    folder = files(__package__).joinpath("migrations")
-    scripts = sorted((entry.name, entry) for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple((name.removesuffix(".sql"), entry.read_text("utf-8")) for name, entry in scripts)
+    return tuple((script.name.removesuffix(".sql"), script.read_text("utf-8")) for script in _scripts("migrations"))
+
+
+def _scripts(folder: str) -> list[Traversable]:
+    """The SQL files of a folder beside this module, by name."""
+    found = files(__package__).joinpath(folder).iterdir()
+    return sorted((file for file in found if file.name.endswith(".sql")), key=lambda file: file.name)

@@ -1,10 +1,12 @@
 CREATE TABLE state (
-    one     INTEGER PRIMARY KEY CHECK (one = 1),
-    version INTEGER NOT NULL,  -- goes up with every write; items carry it, so that an index can catch up
-    epoch   INTEGER NOT NULL,  -- goes up when something is taken away; an index then starts anew
-    author  TEXT NOT NULL      -- who wrote the last version
+    one       INTEGER PRIMARY KEY CHECK (one = 1),
+    version   INTEGER NOT NULL,  -- goes up with every write; items carry it, so that an index can catch up
+    epoch     INTEGER NOT NULL,  -- goes up when something is taken away; an index then starts anew
+    author    TEXT NOT NULL,     -- who wrote the last version
+    forgotten INTEGER NOT NULL,  -- how often something was forgotten,
+    scrubbed  INTEGER NOT NULL   -- and after how many of these times the files were cleaned of its words
 ) STRICT;
-INSERT INTO state VALUES (1, 0, 0, '');
+INSERT INTO state VALUES (1, 0, 0, '', 0, 0);
 
 CREATE TABLE setting (
     key   TEXT PRIMARY KEY,
@@ -49,10 +51,14 @@ CREATE TABLE item (
     network          TEXT,
     confidence       REAL,
     tokens           INTEGER NOT NULL,
-    superseded       INTEGER
+    superseded       INTEGER,
+    superseded_by    INTEGER REFERENCES item (seq) ON DELETE SET NULL,
+    stages           TEXT NOT NULL  -- what it was before it grew: JSON, [until, sources, characters, tokens] each
 ) STRICT;
 CREATE INDEX item_version ON item (version);
 CREATE INDEX item_session ON item (session, kind, ord);
+CREATE INDEX item_kind ON item (kind, mentioned);
+CREATE INDEX item_superseded_by ON item (superseded_by) WHERE superseded_by IS NOT NULL;
 
 CREATE TABLE indexing (
     item   INTEGER PRIMARY KEY REFERENCES item (seq) ON DELETE CASCADE,
@@ -145,29 +151,37 @@ CREATE TABLE job (
     id          TEXT PRIMARY KEY,
     kind        TEXT NOT NULL,
     payload     TEXT NOT NULL,
-    state       TEXT NOT NULL DEFAULT 'waiting',
+    state       TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'running', 'dead')),
+    due         INTEGER NOT NULL DEFAULT 0,
     attempts    INTEGER NOT NULL DEFAULT 0,
-    run_after   INTEGER NOT NULL DEFAULT 0,
     worker      TEXT,
+    claim       TEXT,                        -- of the worker that has it: nobody else can settle it
     lease_until INTEGER,
-    error       TEXT
+    again       INTEGER NOT NULL DEFAULT 0,  -- queued anew while it ran: it runs once more
+    error       TEXT,                        -- of the last attempt, with the model's reply and the time
+    reply       TEXT,
+    failed      INTEGER
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX job_waiting ON job (state, kind, run_after);
+CREATE INDEX job_waiting ON job (state, kind, due);
 
--- What a job is about: a message that is forgotten takes its jobs along.
+-- What a job is about; a job that loses its last message by forgetting goes along.
 CREATE TABLE job_message (
     job     TEXT NOT NULL REFERENCES job (id) ON DELETE CASCADE,
     message INTEGER NOT NULL REFERENCES message (seq) ON DELETE CASCADE,
+    again   INTEGER NOT NULL DEFAULT 0,  -- for the next run: named while the job ran
     PRIMARY KEY (job, message)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX job_message_message ON job_message (message);
 
+-- What model calls cost. It holds no words, and stays when messages are forgotten.
 CREATE TABLE ledger (
     seq           INTEGER PRIMARY KEY,
     at            INTEGER NOT NULL,
     operation     TEXT NOT NULL,
     role          TEXT NOT NULL,
     model         TEXT NOT NULL,
+    failed        INTEGER NOT NULL,
+    calls         INTEGER NOT NULL,
     tokens_in     INTEGER NOT NULL,
     tokens_out    INTEGER NOT NULL,
     tokens_cached INTEGER NOT NULL,

@@ -1,0 +1,40 @@
+"""Who thinks for a bank and who works for it: what the composition root brings to the facade."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from recollect.models.language import LanguageModel
+from recollect.ports import Consolidator
+from recollect.store.protocol import Store
+
+
+class Work(Protocol):
+    """Background work on one bank."""
+
+    def wake(self) -> None:
+        """Say that there may be something to do; returns at once."""
+        ...
+
+    async def drain(self) -> tuple[str, ...]:
+        """Do everything there is, not yet due jobs included; gives what went wrong, a line a job."""
+        ...
+
+    async def held_up(self) -> tuple[str, ...]:
+        """What keeps jobs waiting, in words: a limit on tokens that is used up."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Staff(Protocol):
+    """The language models of a memory, and the workers that use them."""
+
+    def model(self, store: Store) -> LanguageModel:
+        """The model that works for a bank and keeps its ledger."""
+        ...
+
+    def work(self, store: Store, consolidators: Sequence[Consolidator]) -> Work | None:
+        """Background work on a bank; ``None`` where no model is configured."""
+        ...

@@ -1,0 +1,30 @@
+"""What ``ask`` gives where no model can answer: the evidence, and a word on why that is all."""
+
+from __future__ import annotations
+
+import time
+
+from recollect.domain.answers import Answer, AnswerReceipt, Step
+from recollect.domain.queries import Query
+from recollect.domain.usage import Usage
+from recollect.ports import Retriever
+from recollect.store.protocol import StoreReader
+
+
+async def evidence_only(query: Query, retriever: Retriever, reader: StoreReader, *, note: str) -> Answer:
+    """Recall, and leave the answering to the reader; nothing is invented.
+
+    Raises:
+        RecallFailed: nothing that should have looked could.
+    """
+    began = time.perf_counter()
+    found = await retriever.retrieve(query, reader)
+    seconds = time.perf_counter() - began
+    return Answer(
+        text="",
+        abstained=True,
+        citations=(),
+        evidence=found.evidence,
+        trace=(Step(action="recall", detail=f"{len(found.evidence)} pieces of evidence", seconds=seconds),),
+        receipt=AnswerReceipt(recalls=(found.receipt,), models=(), usage=Usage(), seconds=seconds, notes=(note,)),
+    )

@@ -1,0 +1,43 @@
+"""Keeping a model's connection between calls."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+LINGER_S: Final = 30.0
+
+
+class Keeper:
+    """Keeps a model's HTTP client open for a while after the last call.
+
+    Making one reads the certificates of a system anew, some 40 ms, and the next call would have to greet the server
+    again. It belongs to one event loop, and lets go when that ends.
+    """
+
+    def __init__(self, model: Model[Any]) -> None:
+        self._model = model
+        self._until = 0.0
+        self._deadline: asyncio.Timeout | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def touch(self) -> None:
+        """Say that the connection is in use; to be called while the model is entered."""
+        self._until = asyncio.get_running_loop().time() + LINGER_S
+        if self._deadline is not None:
+            self._deadline.reschedule(self._until)
+        elif self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._keep(), name="recollect keeps a connection")
+
+    async def _keep(self) -> None:
+        async with self._model:
+            try:
+                async with asyncio.timeout_at(self._until) as self._deadline:
+                    await asyncio.Event().wait()
+            except TimeoutError:
+                pass
+            finally:
+                self._deadline = None

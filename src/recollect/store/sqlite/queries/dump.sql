@@ -1,0 +1,24 @@
+-- name: messages_from
+SELECT seq, id, session, position, speaker, role, text, captions, at, at_offset, recorded
+FROM message WHERE seq > :after ORDER BY seq LIMIT :count;
+
+-- name: indexing_from
+SELECT item, vector, terms, asks FROM indexing WHERE item > :after ORDER BY item LIMIT :count;
+
+-- name: mentions_from
+SELECT m.item, m.entity, i.id, m.surface FROM mention m JOIN item i ON i.seq = m.item
+WHERE m.item IN (SELECT DISTINCT item FROM mention WHERE item > :after ORDER BY item LIMIT :count)
+ORDER BY m.item, m.entity, m.surface;
+
+-- name: supersessions_from
+SELECT i.seq, i.id, b.id, i.superseded FROM item i JOIN item b ON b.seq = i.superseded_by
+WHERE i.seq > :after ORDER BY i.seq LIMIT :count;
+
+-- name: settings
+SELECT key, value FROM setting ORDER BY key;
+
+-- name: links_from
+SELECT k.source, s.id, t.id, k.kind, k.weight, k.label
+FROM link k JOIN item s ON s.seq = k.source JOIN item t ON t.seq = k.target
+WHERE k.source IN (SELECT DISTINCT source FROM link WHERE source > :after ORDER BY source LIMIT :count)
+ORDER BY k.source, k.target, k.kind, k.label;

@@ -1,0 +1,83 @@
+-- name: add_job
+INSERT INTO job (id, kind, payload, due) VALUES (?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET
+    payload = excluded.payload,
+    due = CASE state WHEN 'dead' THEN excluded.due ELSE max(due, excluded.due) END,
+    attempts = CASE state WHEN 'dead' THEN 0 ELSE attempts END,
+    again = state = 'running',
+    state = CASE state WHEN 'dead' THEN 'waiting' ELSE state END;
+
+-- name: add_job_message
+INSERT INTO job_message (job, message, again) SELECT id, :message, again FROM job WHERE id = :job
+ON CONFLICT (job, message) DO UPDATE SET again = max(again, excluded.again);
+
+-- name: vanished_jobs
+SELECT id FROM job WHERE state = 'running' AND lease_until < :now AND attempts >= :most;
+
+-- name: claim_job
+UPDATE job SET state = 'running', attempts = attempts + 1, worker = :worker, claim = :claim, lease_until = :until,
+    again = 0
+WHERE id = (
+    SELECT id FROM job
+    WHERE kind IN (SELECT value FROM json_each(:kinds))
+      AND ((state = 'waiting' AND (due <= :now OR :hurry AND error IS NULL)) OR (state = 'running' AND lease_until < :now))
+    ORDER BY due, id LIMIT 1
+)
+RETURNING id, kind, payload, due, attempts, claim;
+
+-- name: messages_of_job
+SELECT m.id FROM job_message j JOIN message m ON m.seq = j.message WHERE j.job = ? ORDER BY m.seq;
+
+-- name: claimed
+SELECT again FROM job WHERE id = ? AND claim = ?;
+
+-- name: finish_job
+DELETE FROM job WHERE id = ?;
+
+-- name: done_with_messages
+DELETE FROM job_message WHERE job = ? AND NOT again;
+
+-- name: keep_messages
+UPDATE job_message SET again = 0 WHERE job = ?;
+
+-- name: repeat_job
+UPDATE job SET state = 'waiting', attempts = 0, worker = NULL, claim = NULL, lease_until = NULL, again = 0, error = NULL,
+    reply = NULL, failed = NULL
+WHERE id = ?;
+
+-- name: delay_job
+UPDATE job SET state = 'waiting', due = max(due, :retry_at), worker = NULL, claim = NULL, lease_until = NULL, again = 0,
+    attempts = attempts - (NOT :counted), error = :error, reply = :reply, failed = :failed
+WHERE id = :id;
+
+-- name: bury_job
+UPDATE job SET
+    state = CASE again WHEN 1 THEN 'waiting' ELSE 'dead' END,
+    attempts = CASE again WHEN 1 THEN 0 ELSE attempts - (NOT :counted) END,
+    worker = NULL, claim = NULL, lease_until = NULL, again = 0, error = :error, reply = :reply, failed = :failed
+WHERE id = :id;
+
+-- name: jobs
+SELECT id, kind, state, attempts, error, reply, failed, due, worker,
+       (SELECT json_group_array(id) FROM
+        (SELECT m.id FROM job_message j JOIN message m ON m.seq = j.message WHERE j.job = job.id ORDER BY m.seq))
+FROM job WHERE state IN (SELECT value FROM json_each(?)) ORDER BY due, id;
+
+-- name: retry_job
+UPDATE job SET state = 'waiting', attempts = 0, due = 0 WHERE id = ? AND state = 'dead';
+
+-- name: drop_job
+DELETE FROM job WHERE id = ?;
+
+-- name: add_to_ledger
+INSERT INTO ledger (at, operation, role, model, failed, calls, tokens_in, tokens_out, tokens_cached, seconds)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: spent
+SELECT coalesce(sum(calls), 0), coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0),
+       coalesce(sum(tokens_cached), 0), coalesce(sum(seconds), 0.0)
+FROM ledger WHERE (:role IS NULL OR role = :role) AND (:since IS NULL OR at >= :since);
+
+-- name: costs
+SELECT operation, role, model, sum(failed), sum(calls), sum(tokens_in), sum(tokens_out), sum(tokens_cached), sum(seconds)
+FROM ledger GROUP BY operation, role, model ORDER BY operation, role, model;

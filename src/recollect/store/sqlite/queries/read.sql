@@ -1,0 +1,131 @@
+-- name: state
+SELECT version, epoch FROM state;
+
+-- name: author
+SELECT author FROM state;
+
+-- name: embedder
+SELECT key, value FROM setting WHERE key IN ('embedder', 'dimension');
+
+-- name: rows_since
+SELECT i.seq, i.kind, i.session, i.speaker, i.ord, i.mentioned, i.recorded, i.superseded, x.asks,
+       EXISTS (SELECT 1 FROM source s WHERE s.item = i.seq AND s.n = 1), x.vector, x.terms
+FROM item i JOIN indexing x ON x.item = i.seq
+WHERE i.version > :version AND i.version <= :upto ORDER BY i.seq;
+
+-- name: items_upto
+SELECT seq FROM item WHERE version <= :upto ORDER BY seq;
+
+-- name: spans_since
+SELECT o.item, o.starts, o.ends
+FROM item i JOIN occurrence o ON o.item = i.seq
+WHERE i.version > :version AND i.version <= :upto ORDER BY o.item, o.n;
+
+-- name: items
+SELECT i.seq, i.id, i.kind, i.text, i.session, i.speaker, i.ord, i.mentioned, i.mentioned_offset, i.recorded, i.network,
+       i.confidence, i.tokens, i.superseded, i.stages,
+       (SELECT json_group_array(id) FROM
+        (SELECT m.id FROM source s JOIN message m ON m.seq = s.message WHERE s.item = i.seq ORDER BY s.n)),
+       (SELECT json_group_array(id) FROM
+        (SELECT o.id FROM derivation d JOIN item o ON o.seq = d.origin WHERE d.item = i.seq ORDER BY d.n)),
+       (SELECT json_group_array(json_array(words, starts, ends, zone_offset, precision)) FROM
+        (SELECT words, starts, ends, zone_offset, precision FROM occurrence WHERE item = i.seq ORDER BY n))
+FROM item i WHERE i.seq IN (SELECT value FROM json_each(?));
+
+-- name: last_turn
+SELECT seq FROM item WHERE session = :session AND kind = 'turn' ORDER BY ord DESC LIMIT 1;
+
+-- name: message_count
+SELECT coalesce(max(position) + 1, 0) FROM message WHERE session = :session;
+
+-- name: recent_turns
+-- The sign keeps the index on kinds out of it: sorting all of them would take long.
+SELECT seq FROM item WHERE +kind = 'turn' ORDER BY seq DESC LIMIT :limit;
+
+-- name: messages
+SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded FROM message ORDER BY seq;
+
+-- name: messages_by_id
+SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded
+FROM message WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq;
+
+-- name: messages_before
+SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded
+FROM (SELECT * FROM message WHERE session = :session AND position < :position ORDER BY position DESC LIMIT :count)
+ORDER BY position;
+
+-- name: sessions
+SELECT id, started, started_offset FROM session ORDER BY started, id;
+
+-- name: speakers
+SELECT DISTINCT speaker FROM message;
+
+-- name: edges
+SELECT source, target, kind, weight FROM link WHERE source IN (SELECT value FROM json_each(:refs))
+UNION ALL
+SELECT target, source, kind, weight FROM link WHERE target IN (SELECT value FROM json_each(:refs));
+
+-- name: phrase
+SELECT rowid FROM item_fts WHERE item_fts MATCH ? LIMIT 1000;
+
+-- name: hidden
+SELECT seq FROM item WHERE id IN (SELECT value FROM json_each(:ids))
+UNION
+SELECT s.item FROM source s JOIN message m ON m.seq = s.message WHERE m.id IN (SELECT value FROM json_each(:ids));
+
+-- name: item_ids
+SELECT seq, id FROM item WHERE seq IN (SELECT value FROM json_each(?));
+
+-- name: recent_mentions
+SELECT DISTINCT i.id FROM mention m JOIN item i ON i.seq = m.item WHERE m.entity = ? ORDER BY m.item DESC LIMIT ?;
+
+-- name: items_of_kinds
+SELECT seq FROM item
+WHERE kind IN (SELECT value FROM json_each(:kinds)) AND (:superseded OR superseded IS NULL)
+ORDER BY mentioned DESC, seq DESC LIMIT :limit;
+
+-- name: items_of_entity
+SELECT DISTINCT i.seq FROM mention m JOIN item i ON i.seq = m.item
+WHERE m.entity = :entity AND i.kind IN (SELECT value FROM json_each(:kinds)) AND (:superseded OR i.superseded IS NULL)
+ORDER BY i.mentioned DESC, i.seq DESC LIMIT :limit;
+
+-- name: items_from
+SELECT DISTINCT i.seq FROM message m JOIN source s ON s.message = m.seq JOIN item i ON i.seq = s.item
+WHERE m.id IN (SELECT value FROM json_each(:messages)) AND i.kind IN (SELECT value FROM json_each(:kinds))
+  AND i.superseded IS NULL
+ORDER BY i.seq;
+
+-- name: mentions_in
+SELECT m.entity, i.id, m.surface FROM item i JOIN mention m ON m.item = i.seq
+WHERE i.id IN (SELECT value FROM json_each(?)) ORDER BY i.seq, m.entity, m.surface;
+
+-- name: entities
+SELECT id, name, kind, first_seen, last_seen FROM entity ORDER BY id;
+
+-- name: entities_by_id
+SELECT id, name, kind, first_seen, last_seen FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id;
+
+-- name: setting
+SELECT value FROM setting WHERE key = ?;
+
+-- name: aliases
+SELECT entity, surface, count(*) FROM mention GROUP BY entity, surface;
+
+-- name: entity_pairs
+SELECT DISTINCT a.entity, b.entity FROM mention a JOIN mention b ON b.item = a.item AND b.entity > a.entity;
+
+-- name: merges
+SELECT id, entity, surface, score, string, cooccurrence, temporal, at, undone FROM entity_merge ORDER BY at, id;
+
+-- name: mentions_of
+SELECT i.id, m.surface FROM mention m JOIN item i ON i.seq = m.item WHERE m.entity = ? ORDER BY m.item;
+
+-- name: counts
+SELECT (SELECT count(*) FROM message), (SELECT count(*) FROM session), (SELECT count(*) FROM item),
+       (SELECT count(*) FROM entity), (SELECT min(at) FROM message), (SELECT max(at) FROM message);
+
+-- name: links_by_kind
+SELECT kind, count(*) FROM link GROUP BY kind ORDER BY kind;
+
+-- name: count_items
+SELECT count(*) FROM item;

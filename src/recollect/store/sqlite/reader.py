@@ -1,0 +1,244 @@
+"""What methods may see of a bank in an SQLite file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.domain.banks import BankInfo
+from recollect.domain.entities import Entity, Mention
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.messages import StoredMessage
+from recollect.domain.queries import Probe, Scope
+from recollect.domain.signals import Weights
+from recollect.store.index.index import GRAPH_FROM_ROWS
+from recollect.store.protocol import EntityTables, Known, SessionEnd
+from recollect.store.sqlite.commit import numbers_of
+from recollect.store.sqlite.database import Database, read_state
+from recollect.store.sqlite.live import LiveIndex
+from recollect.store.sqlite.rows import Row, entity_from, merge_from, message_from, utc_from
+from recollect.store.sqlite.search import SqliteSearch, load_items
+from recollect.store.sqlite.sql import query
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_RECENT = 4
+_ALL = -1  # no limit, to SQLite
+
+
+class SqliteReader:
+    """Implements :class:`recollect.store.protocol.StoreReader`.
+
+    Args:
+        database: the bank's file.
+        name: the bank's name.
+        embedder, dimension: whose vectors the bank holds; recorded when it is created.
+        graph_from: rows from which vector searches go through a graph.
+    """
+
+    def __init__(
+        self, database: Database, *, name: str, embedder: str, dimension: int, graph_from: int = GRAPH_FROM_ROWS
+    ) -> None:
+        self._database, self._name = database, name
+        self._embedder, self._dimension, self._graph_from = embedder, dimension, graph_from
+        self._live = self._new_index()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def embedder(self) -> str:
+        return self._embedder
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    async def speakers(self) -> tuple[str, ...]:
+        with self._live.fresh() as index:
+            return index.table.speakers.names()
+
+    async def search(self, probe: Probe, scope: Scope, weights: Weights) -> SqliteSearch:
+        return await asyncio.to_thread(SqliteSearch, self._database, self._live, probe, scope, weights)
+
+    async def nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
+        return await asyncio.to_thread(self._nearest, vectors, k, floor)
+
+    async def known(self, sessions: Sequence[str], messages: Sequence[str]) -> Known:
+        return await asyncio.to_thread(self._known, sessions, messages)
+
+    async def entity_tables(self) -> EntityTables:
+        return await asyncio.to_thread(self._entity_tables)
+
+    async def recent_mentions(self, entities: Sequence[str], limit: int) -> dict[str, tuple[str, ...]]:
+        return await asyncio.to_thread(self._recent_mentions, entities, limit)
+
+    async def messages(self, ids: Iterable[str] | None = None) -> list[StoredMessage]:
+        if ids is None:
+            rows = await self._read("messages")
+        else:
+            rows = await self._read("messages_by_id", (json.dumps(list(ids)),))
+        return [message_from(row) for row in rows]
+
+    async def messages_before(self, session: str, position: int, count: int) -> list[StoredMessage]:
+        bounds = {"session": session, "position": position, "count": count}
+        return [message_from(row) for row in await self._read("messages_before", bounds)]
+
+    async def items(self, ids: Iterable[str]) -> list[Item]:
+        return await asyncio.to_thread(self._items, list(ids))
+
+    async def items_of(
+        self,
+        kinds: Sequence[ItemKind],
+        *,
+        entity: str | None = None,
+        superseded: bool = False,
+        limit: int | None = None,
+    ) -> list[Item]:
+        bounds = {
+            "kinds": json.dumps([ItemKind(kind).value for kind in kinds]),
+            "entity": entity,
+            "superseded": superseded,
+            "limit": _ALL if limit is None else limit,
+        }
+        return await self._listed("items_of_kinds" if entity is None else "items_of_entity", bounds)
+
+    async def items_from(self, messages: Iterable[str], kinds: Sequence[ItemKind]) -> list[Item]:
+        wanted = {"messages": json.dumps(list(messages)), "kinds": json.dumps([ItemKind(kind).value for kind in kinds])}
+        return await self._listed("items_from", wanted)
+
+    async def entities(self, ids: Iterable[str] | None = None) -> list[Entity]:
+        if ids is None:
+            rows = await self._read("entities")
+        else:
+            rows = await self._read("entities_by_id", (json.dumps(list(ids)),))
+        return [entity_from(row) for row in rows]
+
+    async def mentions_of(self, items: Iterable[str]) -> list[Mention]:
+        rows = await self._read("mentions_in", (json.dumps(list(items)),))
+        return [Mention(entity=entity, item=item, surface=surface) for entity, item, surface in rows]
+
+    async def setting(self, key: str) -> str | None:
+        rows = await self._read("setting", (key,))
+        return rows[0][0] if rows else None
+
+    async def info(self) -> BankInfo:
+        ((messages, sessions, items, entities, first, last),) = await self._read("counts")
+        links = {kind: int(count) for kind, count in await self._read("links_by_kind")}
+        return BankInfo(
+            name=self._name,
+            messages=messages,
+            sessions=sessions,
+            items=items,
+            entities=entities,
+            links=sum(links.values()),
+            links_by_kind=links,
+            first=None if first is None else utc_from(first),
+            last=None if last is None else utc_from(last),
+            embedder=self._embedder,
+            dimension=self._dimension,
+            size_bytes=sum(map(_size, self._files())),
+        )
+
+    def _new_index(self) -> LiveIndex:
+        path = self._database.path
+        graph_path = None if path is None else path.with_suffix(".hnsw")
+        return LiveIndex(self._database, (self._embedder, self._dimension), graph_path, self._graph_from)
+
+    def _files(self) -> list[Path]:
+        path = self._database.path
+        if path is None:
+            return []
+        beside = [path.with_suffix(".hnsw"), path.with_suffix(".hnsw.json")]
+        return [path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm"), *beside]
+
+    async def _read(self, name: str, bounds: Sequence[object] | Mapping[str, object] = ()) -> list[Row]:
+        return await self._reading(lambda connection: connection.execute(query(name), bounds).fetchall())
+
+    async def _listed(self, name: str, bounds: Mapping[str, object]) -> list[Item]:
+        """The items whose numbers a query gives, in its order."""
+        rows = await self._read(name, bounds)
+        loaded = await asyncio.to_thread(load_items, self._database, [seq for (seq,) in rows])
+        return [item for _, item in loaded]
+
+    async def _reading(
+        self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Work in a thread, in one snapshot."""
+
+        def read() -> T:
+            with self._database.reading() as connection:
+                return work(connection, *args, **kwargs)
+
+        return await asyncio.to_thread(read)
+
+    def _nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
+        with self._live.fresh() as index:
+            found = [
+                (index.table.seq.view[rows].tolist(), scores.tolist()) for rows, scores in index.near(vectors, k, floor)
+            ]
+        wanted = sorted({seq for seqs, _ in found for seq in seqs})
+        with self._database.reading() as connection:
+            ids = dict(connection.execute(query("item_ids"), (json.dumps(wanted),)).fetchall())
+        return [[(ids[seq], score) for seq, score in zip(*pair, strict=True) if seq in ids] for pair in found]
+
+    def _known(self, sessions: Sequence[str], messages: Sequence[str]) -> Known:
+        with self._database.reading() as connection:
+            version, _ = read_state(connection)
+            (author,) = connection.execute(query("author")).fetchone()
+            counts = {}
+            for session in sessions:
+                bounds = {"session": session}
+                last = connection.execute(query("last_turn"), bounds).fetchone()
+                (count,) = connection.execute(query("message_count"), bounds).fetchone()
+                counts[session] = count, last[0] if last else None
+            recent = [seq for (seq,) in connection.execute(query("recent_turns"), {"limit": _RECENT})]
+            kept = connection.execute(query("messages_by_id"), (json.dumps(list(messages)),)).fetchall()
+        loaded = load_items(self._database, [last for _, last in counts.values() if last is not None])
+        last_of = {item.session: item for _, item in loaded}
+        return Known(
+            version=version,
+            author=author,
+            ends={s: SessionEnd(messages=count, last=last_of.get(s)) for s, (count, _) in counts.items()},
+            kept={message.id: message for message in map(message_from, kept)},
+            recent=tuple(item for _, item in load_items(self._database, recent)),
+        )
+
+    def _entity_tables(self) -> EntityTables:
+        with self._database.reading() as connection:
+            version, _ = read_state(connection)
+            return EntityTables(
+                version=version,
+                entities=tuple(entity_from(row) for row in connection.execute(query("entities"))),
+                aliases=tuple(connection.execute(query("aliases")).fetchall()),
+                pairs=tuple(connection.execute(query("entity_pairs")).fetchall()),
+                undone=tuple(m for m in map(merge_from, connection.execute(query("merges"))) if m.undone is not None),
+            )
+
+    def _recent_mentions(self, entities: Sequence[str], limit: int) -> dict[str, tuple[str, ...]]:
+        with self._database.reading() as connection:
+            return {
+                entity: tuple(id_ for (id_,) in connection.execute(query("recent_mentions"), (entity, limit)))
+                for entity in entities
+            }
+
+    def _items(self, ids: Sequence[str]) -> list[Item]:
+        with self._database.reading() as connection:
+            numbers = numbers_of(connection, "seq_of_items", ids)
+        return [item for _, item in load_items(self._database, [numbers[id_] for id_ in ids if id_ in numbers])]
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:  # another process closed the bank, and its log with it
+        return 0

@@ -1,0 +1,190 @@
+"""The part of the stores' contract that is about forgetting."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from recollect.domain.changes import Changeset, Supersession
+from recollect.domain.entities import Entity, EntityKind, Mention
+from recollect.domain.items import IndexedItem, ItemKind
+from recollect.domain.jobs import Job
+from recollect.domain.links import Link, LinkKind
+from recollect.domain.queries import Scope
+from recollect.domain.signals import Weights
+from recollect.domain.time import Interval, Precision
+from recollect.errors import StaleWrite
+from recollect.store.protocol import Selection, Store
+from recollect.testing.store_material import (
+    CLOSE,
+    NOW,
+    T0,
+    changes_of,
+    dumped,
+    entities_of,
+    found,
+    indexed,
+    message,
+    probe,
+    unit,
+)
+
+
+def derived(id_: str, kind: ItemKind, sources: tuple[str, ...], *origins: str) -> IndexedItem:
+    """An item that came from messages, and from other items."""
+    entry = indexed(message(60), seed=60)
+    return replace(entry, item=replace(entry.item, id=id_, kind=kind, sources=sources, derived_from=origins))
+
+
+class ForgettingContract:
+    """Forgetting."""
+
+    async def test_forgetting_takes_everything_derived_along(self, store: Store) -> None:
+        said = [message(0, text="the dog"), message(1), message(2, session="s2", position=0)]
+        fact = replace(indexed(said[1], seed=50).item, id="fact", kind=ItemKind.FACT, derived_from=("turn:m0",))
+        links = (Link(source="turn:m0", target="turn:m1", kind=LinkKind.CAUSAL, weight=1.0, label="causes"),)
+        entry = IndexedItem(item=fact, vector=unit(50), terms=np.array([5], dtype=np.uint32))
+        base = changes_of(said, links=links)
+        entities = entities_of(["turn:m0", "turn:m0"])
+        await store.commit(replace(base, items=(*base.items, entry), **entities))  # type: ignore[arg-type]
+        receipt = await store.forget(Selection(messages=("m0",)))
+        assert receipt.messages == ("m0",)
+        numbers = (receipt.sessions, receipt.items, receipt.links, receipt.entities, receipt.mentions, receipt.jobs)
+        assert numbers == (0, 2, 1, 2, 3, 0)
+        assert (receipt.verified, receipt.leftovers) == (True, ())
+        assert [m.id for m in await store.messages()] == ["m1", "m2"]
+        assert await store.items(["turn:m0", "fact"]) == []
+        tables = await store.entity_tables()
+        assert (tables.entities, tables.aliases, await store.merges()) == ((), (), ())
+        search = await store.search(probe(), Scope(), Weights())
+        assert set(await found(search, "semantic", 9)) == {"turn:m1", "turn:m2"}
+
+    async def test_what_is_left_of_a_turn_is_put_in_while_the_rest_goes(self, store: Store) -> None:
+        said = [message(n) for n in range(4)]
+        both, alone, later = indexed(said[0], others=("m1",)), indexed(said[2]), indexed(said[3])
+        await store.commit(changes_of(said, items=(both, alone, later)))
+        selection = Selection(messages=("m0", "m2"))
+        torn = await store.torn(selection)
+        assert (torn.turns, torn.left) == ((both.item,), (said[1],))
+        assert (await store.torn(Selection(messages=("m2", "unknown")))).turns == ()
+        with pytest.raises(StaleWrite):
+            await store.forget(selection)
+        own = Entity(id="e3", name="Ada", kind=EntityKind.PERSON, first_seen=T0, last_seen=NOW)
+        remade = Changeset(
+            seen=torn.version,
+            items=(indexed(said[1]),),
+            links=(
+                Link(source="turn:m1", target="turn:m2", kind=LinkKind.SEMANTIC, weight=0.5),
+                Link(source="turn:m1", target="turn:m3", kind=LinkKind.SEMANTIC, weight=0.5),
+            ),
+            entities=(own,),
+            mentions=(Mention(entity="e3", item="turn:m1", surface="Ada"),),
+        )
+        await store.commit(changes_of([message(4)]))
+        with pytest.raises(StaleWrite):
+            await store.forget(selection, remade)
+        assert len(await store.messages()) == 5
+        receipt = await store.forget(selection, replace(remade, seen=(await store.torn(selection)).version))
+        assert (receipt.messages, receipt.items, receipt.verified) == (("m0", "m2"), 2, True)
+        links = [link async for part in store.dump() for link in part.links]
+        assert links == [remade.links[1]]
+        assert await store.entities() == [own]
+        search = await store.search(probe(), Scope(), Weights())
+        assert set(await found(search, "semantic", 9)) == {"turn:m1", "turn:m3", "turn:m4"}
+
+    async def test_a_torn_turn_may_keep_its_name(self, store: Store) -> None:
+        said = [message(0), message(1)]
+        both = indexed(said[0], others=("m1",))
+        gist = replace(both, item=replace(both.item, id="gist", kind=ItemKind.GIST, derived_from=("turn:m0",)))
+        await store.commit(changes_of(said, items=(both, gist)))
+        torn = await store.torn(Selection(messages=("m1",)))
+        remade = Changeset(seen=torn.version, items=(indexed(said[0], seed=9),))
+        receipt = await store.forget(Selection(messages=("m1",)), remade)
+        assert receipt.items == 2
+        assert await store.items(["turn:m0", "gist"]) == [remade.items[0].item]
+        search = await store.search(probe(9), Scope(), Weights())
+        assert (await search.semantic(9)).scores.tolist() == pytest.approx([1.0], abs=CLOSE)
+
+    async def test_what_is_left_unread_is_told_and_queued_with_the_forgetting(self, store: Store) -> None:
+        said = [message(n) for n in range(5)]
+        # A fact of m0 and m1, what was made of it and of m3's, and so on; a passage of m2's turn, with m4 beside it.
+        items = (
+            *(indexed(one) for one in said),
+            derived("both", ItemKind.FACT, ("m0", "m1")),
+            derived("own", ItemKind.FACT, ("m3",)),
+            derived("belief", ItemKind.OPINION, ("m0", "m1", "m3"), "both", "own"),
+            derived("second thought", ItemKind.OPINION, ("m3",), "belief"),
+            derived("passage", ItemKind.EPISODE, ("m4",), "turn:m2"),
+        )
+        await store.commit(changes_of(said, items=items))
+        selection = Selection(messages=("m0", "m2"))
+        torn = await store.torn(selection)
+        assert (torn.turns, torn.left, torn.reread) == ((), (), (said[1], said[4]))
+        assert (await store.torn(Selection(messages=("m3",)))).reread == ()
+        again = Job(id="read", kind="read", payload="", messages=("m1", "m4"))
+        late = Changeset(seen=torn.version - 1, jobs=(again,))
+        with pytest.raises(StaleWrite):
+            await store.forget(selection, late)
+        assert await store.jobs() == []
+        receipt = await store.forget(selection, replace(late, seen=torn.version))
+        assert (receipt.items, receipt.jobs) == (6, 0)
+        assert [(record.id, record.messages) for record in await store.jobs()] == [("read", ("m1", "m4"))]
+        assert [item.id for item in await store.items_of(tuple(ItemKind), superseded=True)] == [
+            "own",
+            "turn:m4",
+            "turn:m3",
+            "turn:m1",
+        ]
+
+    @pytest.mark.parametrize(
+        ("gone", "superseded"),
+        [
+            (["m3"], {"turn:m1": 2, "turn:m2": None}),
+            (["m2"], {"turn:m1": 3, "turn:m3": None}),
+            (["m2", "m3"], {"turn:m1": None}),
+            (["m1"], {"turn:m2": 3, "turn:m3": None}),
+        ],
+    )
+    async def test_what_took_the_place_of_another_gives_it_back(
+        self, store: Store, gone: list[str], superseded: dict[str, int | None]
+    ) -> None:
+        """m2 took the place of m1, and m3 that of m2."""
+        steps = [Supersession(item=f"turn:m{n}", by=f"turn:m{n + 1}", at=NOW + timedelta(days=n + 1)) for n in (1, 2)]
+        await store.commit(changes_of([message(n) for n in range(4)], supersedes=tuple(steps)))
+        await store.forget(Selection(messages=tuple(gone)))
+        at = {id_: n and NOW + timedelta(days=n) for id_, n in superseded.items()}
+        assert {item.id: item.superseded for item in await store.items(at)} == at
+        search = await store.search(probe(), Scope(), Weights())
+        assert set(await found(search, "semantic", 9)) == {"turn:m0", *(id_ for id_ in at if at[id_] is None)}
+
+    @pytest.mark.parametrize(
+        ("selection", "left"),
+        [
+            (Selection(sessions=("s1",)), {"m2"}),
+            (Selection(speakers=("Ben",)), {"m0", "m2"}),
+            (
+                Selection(during=Interval(start=T0, end=T0 + timedelta(minutes=1), precision=Precision.RANGE)),
+                {"m1", "m2"},
+            ),
+            (Selection(during=Interval(start=None, end=T0, precision=Precision.RANGE)), {"m0", "m1", "m2"}),
+            (Selection(entities=("Paris",)), {"m1", "m2"}),
+            (Selection(entities=("e1",)), {"m1", "m2"}),
+            (Selection(messages=("m0",), speakers=("Ben",)), {"m2"}),
+        ],
+    )
+    async def test_what_a_selection_means(self, store: Store, selection: Selection, left: set[str]) -> None:
+        said = [message(0), message(1, speaker="Ben"), message(2, session="s2", position=0)]
+        await store.commit(changes_of(said, **entities_of(["turn:m0", "turn:m0"])))
+        receipt = await store.forget(selection)
+        assert {m.id for m in await store.messages()} == left
+        assert set(receipt.messages) == {"m0", "m1", "m2"} - left
+
+    async def test_forgetting_nothing_is_a_receipt_of_zeros(self, store: Store) -> None:
+        await store.commit(changes_of([message(0)]))
+        before = await dumped(store)
+        receipt = await store.forget(Selection(messages=("unknown",)))
+        assert (receipt.messages, receipt.items, receipt.sessions, receipt.verified) == ((), 0, 0, True)
+        assert await dumped(store) == before

@@ -1,0 +1,302 @@
+"""The part of the stores' contract that is about jobs, and about what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from recollect.domain.changes import Changeset
+from recollect.domain.jobs import Job, JobRecord, JobState
+from recollect.domain.usage import Cost, LedgerEntry, Usage
+from recollect.errors import InvalidInput, LostLease, StaleWrite
+from recollect.store.protocol import Selection, Store
+from recollect.testing.store_material import NOW, changes_of, message
+
+MERGE = Job(id="j1", kind="merge", payload="{}")
+SOON, LATER = NOW + timedelta(seconds=30), NOW + timedelta(hours=1)
+LEASE_S = 60
+
+
+async def queued(store: Store, *jobs: Job) -> None:
+    await store.commit(Changeset(jobs=jobs))
+
+
+async def claimed(store: Store, worker: str = "w1", at: float = 0, *, hurry: bool = False) -> Job | None:
+    """What a worker gets so many seconds later."""
+    return await store.claim(["merge"], worker, NOW + timedelta(seconds=at), LEASE_S, hurry=hurry)
+
+
+async def running(store: Store, worker: str = "w1", at: float = 0) -> Job:
+    job = await claimed(store, worker, at)
+    assert job is not None
+    return job
+
+
+class JobsContract:
+    """Jobs and the ledger."""
+
+    async def test_a_job_is_claimed_once_and_again_when_its_lease_is_over(self, store: Store) -> None:
+        await queued(store, MERGE)
+        await queued(store, MERGE)
+        assert await store.claim(["other"], "w1", NOW, LEASE_S) is None
+        job = await running(store)
+        assert replace(job, claim="") == replace(MERGE, attempts=1)
+        assert await claimed(store, "w2", LEASE_S - 1) is None
+        again = await running(store, "w2", LEASE_S + 1)
+        assert again.attempts == 2
+        await store.settle(again, now=NOW)
+        assert await store.jobs() == []
+        assert await claimed(store, at=9e6) is None
+
+    async def test_jobs_come_in_the_order_in_which_they_are_due(self, store: Store) -> None:
+        jobs = [replace(MERGE, id=f"j{n}", due=NOW + timedelta(seconds=-n)) for n in range(3)]
+        await queued(store, replace(MERGE, id="first"), replace(MERGE, id="later", due=LATER), *jobs)
+        assert [record.id for record in await store.jobs()] == ["first", "j2", "j1", "j0", "later"]
+        for id_ in ("first", "j2", "j1", "j0"):
+            job = await running(store)
+            assert job.id == id_
+            await store.settle(job, now=NOW)
+        assert await claimed(store, at=3599) is None
+        assert (await running(store, at=3600)).due == LATER
+
+    async def test_a_burst_costs_one_run_when_it_is_over(self, store: Store) -> None:
+        await store.commit(changes_of([message(0), message(1)]))
+        await queued(store, replace(MERGE, payload="old", messages=("m1",), due=SOON))
+        await queued(store, replace(MERGE, payload="new", messages=("m0",), due=LATER))
+        await queued(store, replace(MERGE, payload="new", due=SOON))
+        assert await claimed(store, at=31) is None
+        job = await running(store, at=3601)
+        assert (job.payload, job.messages, job.due) == ("new", ("m0", "m1"), LATER)
+        await store.settle(job, now=LATER)
+        assert await store.jobs() == []
+
+    async def test_what_is_queued_while_it_runs_runs_once_more(self, store: Store) -> None:
+        await store.commit(changes_of([message(0), message(1), message(2)]))
+        await queued(store, replace(MERGE, messages=("m0", "m1")))
+        first = await running(store)
+        await queued(store, replace(MERGE, payload="more", messages=("m1", "m2"), due=SOON))
+        assert await claimed(store, "w2", 31) is None, "it is running still"
+        await store.settle(first, now=NOW)
+        assert await claimed(store, "w2", 29) is None
+        second = await running(store, "w2", 31)
+        assert (second.payload, second.messages, second.attempts) == ("more", ("m1", "m2"), 1)
+        await store.settle(second, now=NOW)
+        assert await store.jobs() == []
+
+    async def test_what_is_queued_while_a_run_fails_or_dies_is_not_lost(self, store: Store) -> None:
+        await store.commit(changes_of([message(0), message(1)]))
+        for retry_at in (None, SOON):
+            await queued(store, replace(MERGE, messages=("m0",)))
+            first = await running(store)
+            await queued(store, replace(MERGE, messages=("m1",)))
+            await store.settle(first, error="broken", retry_at=retry_at, now=NOW)
+            (record,) = await store.jobs()
+            assert (record.state, record.error, record.messages) == (JobState.WAITING, "broken", ("m0", "m1"))
+            await store.settle(await running(store, at=31), now=NOW)
+            assert await store.jobs() == []
+        await queued(store, MERGE)
+        await running(store)
+        await queued(store, replace(MERGE, payload="more"))
+        vanished = await running(store, "w2", LEASE_S + 1)
+        assert vanished.payload == "more"
+        await store.settle(vanished, now=NOW)
+        assert await store.jobs() == []
+
+    async def test_a_job_that_is_done_or_dead_is_queued_anew(self, store: Store) -> None:
+        await queued(store, MERGE)
+        await store.settle(await running(store), now=NOW)
+        await queued(store, MERGE)
+        await store.settle(await running(store), error="broken", now=NOW)
+        await queued(store, replace(MERGE, due=SOON))
+        assert await claimed(store) is None
+        assert (await running(store, at=31)).attempts == 1
+
+    async def test_a_job_that_fails_waits_with_its_error_or_is_dead(self, store: Store) -> None:
+        await queued(store, MERGE)
+        await store.settle(await running(store), error="busy", retry_at=SOON, now=NOW)
+        waiting = JobRecord(
+            id="j1",
+            kind="merge",
+            state=JobState.WAITING,
+            attempts=1,
+            error="busy",
+            reply=None,
+            failed=NOW,
+            due=SOON,
+            worker=None,
+            messages=(),
+        )
+        assert await store.jobs() == [waiting]
+        assert await claimed(store) is None
+        job = await running(store, at=31)
+        assert [(r.state, r.worker, r.error) for r in await store.jobs()] == [(JobState.RUNNING, "w1", "busy")]
+        await store.settle(job, error="no JSON", reply="{oops", now=SOON)
+        dead = replace(waiting, state=JobState.DEAD, attempts=2, error="no JSON", reply="{oops", failed=SOON)
+        assert await store.jobs([JobState.DEAD]) == await store.jobs() == [dead]
+        assert await store.jobs([JobState.WAITING, JobState.RUNNING]) == []
+        assert await claimed(store, at=9e6) is None
+
+    async def test_an_attempt_that_does_not_count(self, store: Store) -> None:
+        await queued(store, MERGE)
+        await store.settle(await running(store), error="no tokens left", retry_at=SOON, counted=False, now=NOW)
+        assert (await running(store, at=31)).attempts == 1
+
+    async def test_a_hurry_does_not_wait_but_for_what_failed(self, store: Store) -> None:
+        await queued(store, replace(MERGE, due=LATER))
+        assert await claimed(store) is None
+        job = await claimed(store, hurry=True)
+        assert job is not None
+        await store.settle(job, error="busy", retry_at=SOON, counted=False, now=NOW)
+        assert await claimed(store, hurry=True) is None
+        assert await claimed(store, at=3601, hurry=True) is not None
+
+    async def test_a_worker_that_is_late_settles_nothing(self, store: Store) -> None:
+        await queued(store, MERGE)
+        late = await running(store)
+        current = await running(store, "w2", LEASE_S + 1)
+        for error in (None, "too late"):
+            with pytest.raises(LostLease, match="j1"):
+                await store.settle(late, error=error, now=NOW)
+            with pytest.raises(LostLease):
+                await store.commit(changes_of([message(0)], settles=late))
+        assert await store.messages() == []
+        await store.settle(current, now=NOW)
+        await queued(store, MERGE)
+        await running(store, "w3")
+        for stale in (late, current):  # of the same id, but not of the same run
+            with pytest.raises(LostLease):
+                await store.settle(stale, now=NOW)
+        (record,) = await store.jobs()
+        assert record.worker == "w3"
+
+    async def test_a_lease_that_is_over_is_good_until_somebody_else_has_it(self, store: Store) -> None:
+        await queued(store, MERGE)
+        job = await running(store)
+        await store.settle(job, now=NOW + timedelta(seconds=9 * LEASE_S))
+        assert await store.jobs() == []
+
+    async def test_a_job_whose_worker_vanishes_each_time_is_given_up(self, store: Store) -> None:
+        await queued(store, MERGE)
+        tries = 0
+        while await claimed(store, at=tries * (LEASE_S + 1)) is not None:
+            tries += 1
+            assert tries < 50
+        (record,) = await store.jobs()
+        assert (record.state, record.attempts) == (JobState.DEAD, tries)
+        assert "vanished" in (record.error or "")
+        assert tries > 1
+
+    async def test_a_job_is_settled_together_with_what_came_of_it(self, store: Store) -> None:
+        seen = (await store.known([], [])).version
+        await queued(store, MERGE)
+        job = await running(store)
+        with pytest.raises(StaleWrite):
+            await store.commit(changes_of([message(0)], settles=job, seen=seen))
+        assert [record.state for record in await store.jobs()] == [JobState.RUNNING]
+        follow_up = replace(MERGE, id="j2")
+        await store.commit(changes_of([message(0)], settles=job, jobs=(follow_up,)))
+        assert [(record.id, record.state) for record in await store.jobs()] == [("j2", JobState.WAITING)]
+        assert len(await store.messages()) == 1
+
+    async def test_a_dead_job_is_tried_again_or_dropped_by_hand(self, store: Store) -> None:
+        await queued(store, MERGE, replace(MERGE, id="j2"))
+        for _ in range(2):
+            await store.settle(await running(store), error="broken", now=NOW)
+        await store.retry_job("j1")
+        await store.drop_job("j2")
+        assert [(record.id, record.state) for record in await store.jobs()] == [("j1", JobState.WAITING)]
+        job = await running(store)
+        assert job.attempts == 1
+        for act in (store.retry_job, store.drop_job):
+            with pytest.raises(InvalidInput, match="nothing"):
+                await act("nothing")
+        with pytest.raises(InvalidInput, match="j1"):
+            await store.retry_job("j1")
+        await store.drop_job("j1")
+        with pytest.raises(LostLease):
+            await store.commit(changes_of([message(0)], settles=job))
+
+    async def test_jobs_name_messages_that_are_there(self, store: Store) -> None:
+        about = replace(MERGE, messages=("m1", "m0"))
+        with pytest.raises(InvalidInput, match=r"m0|m1"):
+            await queued(store, about)
+        await store.commit(changes_of([message(0), message(1)], jobs=(about,)))
+        (record,) = await store.jobs()
+        assert record.messages == ("m0", "m1")
+
+    async def test_a_job_loses_the_messages_that_are_forgotten_and_goes_with_the_last(self, store: Store) -> None:
+        about = {"run": ("m0", "m2"), "dead": ("m1", "m2"), "other": ("m3",), "lone": ("m0", "m1"), "none": ()}
+        jobs = [replace(MERGE, id=id_, messages=messages) for id_, messages in about.items()]
+        await store.commit(changes_of([message(n) for n in range(4)], jobs=tuple(jobs)))
+        taken = {job.id: job for job in [await running(store) for _ in about]}
+        for id_, retry_at in (("dead", None), ("other", SOON), ("lone", SOON), ("none", SOON)):
+            await store.settle(taken[id_], error="no JSON: the dog", reply="the dog", retry_at=retry_at, now=NOW)
+        receipt = await store.forget(Selection(messages=("m0", "m1")))
+        assert (receipt.jobs, receipt.verified) == (3, True)
+        kept = {record.id: record for record in await store.jobs()}
+        assert {id_: record.messages for id_, record in kept.items()} == {
+            "run": ("m2",),
+            "dead": ("m2",),
+            "other": ("m3",),
+            "none": (),
+        }
+        assert {record.state for record in kept.values()} == {JobState.WAITING}
+        for id_ in ("run", "dead"):  # what is left of them is another piece of work
+            cut = kept[id_]
+            assert (cut.attempts, cut.error, cut.failed, cut.worker) == (0, None, None, None)
+        for id_ in ("other", "none"):
+            assert (kept[id_].attempts, kept[id_].failed) == (1, NOW)
+            assert "dog" not in (kept[id_].error or "dog")
+        assert {record.reply for record in kept.values()} == {None}
+        with pytest.raises(LostLease):  # what was derived from forgotten words must not come back
+            await store.commit(changes_of([message(5)], settles=taken["run"]))
+        assert {(await running(store)).messages for _ in range(2)} == {("m2",)}
+        assert (await store.forget(Selection(messages=("m2",)))).jobs == 2
+        assert {record.id for record in await store.jobs()} == {"other", "none"}
+
+    async def test_a_job_that_is_cut_while_it_runs_keeps_all_else_it_was_queued_for(self, store: Store) -> None:
+        await store.commit(changes_of([message(n) for n in range(4)]))
+        await queued(store, replace(MERGE, messages=("m0", "m1")))
+        await running(store)
+        await queued(store, replace(MERGE, payload="more", messages=("m2", "m3")))
+        await store.forget(Selection(messages=("m0", "m3")))
+        (record,) = await store.jobs()
+        assert (record.state, record.messages) == (JobState.WAITING, ("m1", "m2"))
+        again = await running(store)
+        assert (again.payload, again.messages, again.attempts) == ("more", ("m1", "m2"), 1)
+        await store.settle(again, now=NOW)
+        assert await store.jobs() == []
+
+    async def test_a_job_that_quotes_what_is_forgotten_is_dropped_whole(self, store: Store) -> None:
+        said = [message(0, text="the secret of Zanzibar"), message(1, text="ok")]
+        about = replace(MERGE, messages=("m0", "m1"))
+        quoting = replace(about, id="j2", payload="sum up: the secret of Zanzibar, ok?")
+        await store.commit(changes_of(said, jobs=(about, quoting)))
+        receipt = await store.forget(Selection(messages=("m0",)))
+        assert (receipt.jobs, receipt.verified) == (2, True)
+        assert [(record.id, record.messages) for record in await store.jobs()] == [("j1", ("m1",))]
+
+    async def test_the_ledger_adds_up_and_outlives_what_is_forgotten(self, store: Store) -> None:
+        assert await store.spent() == Usage()
+        assert await store.costs() == []
+        cost = Usage(calls=1, tokens_in=100, tokens_out=10, tokens_cached=50, seconds=0.5)
+        entry = LedgerEntry(at=NOW, operation="merge", role="writer", model="m-1", usage=cost)
+        judged = replace(entry, role="judge", at=LATER)
+        await store.commit(changes_of([message(0)]))
+        version = (await store.known([], [])).version
+        await store.record([entry, replace(entry, failed=True), judged])
+        await store.record([replace(judged, operation="ask", model="m-2")])
+        await store.record([])
+        assert (await store.known([], [])).version == version, "what it costs changes nothing that is remembered"
+        await store.forget(Selection(messages=("m0",)))
+        assert await store.spent() == cost + cost + cost + cost
+        assert await store.spent(role="writer") == await store.spent(role="judge") == cost + cost
+        assert await store.spent(since=SOON) == await store.spent(role="judge", since=LATER) == cost + cost
+        assert await store.spent(role="writer", since=SOON) == Usage()
+        assert await store.costs() == [
+            Cost(operation="ask", role="judge", model="m-2", usage=cost, failed=0),
+            Cost(operation="merge", role="judge", model="m-1", usage=cost, failed=0),
+            Cost(operation="merge", role="writer", model="m-1", usage=cost + cost, failed=1),
+        ]

@@ -1,0 +1,259 @@
+"""The worker of one bank."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from recollect.domain.changes import Changeset
+from recollect.domain.jobs import Job
+from recollect.errors import LostLease, RecollectError
+from recollect.ports import Consolidator, Derive, with_jobs
+from recollect.store.optimistic import until_current
+from recollect.store.protocol import Store
+from recollect.worker.report import Outcome, WorkReport, left_behind
+from recollect.worker.settings import WorkerSettings, counts, reply_of, retry_at
+
+Clock = Callable[[], datetime]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What came of attempts so far, and why no job could be claimed, if that is so."""
+
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    problem: str | None = None
+
+
+class Worker:
+    """Does the jobs of one bank: claim, consolidate, commit together with the mark that the job is done.
+
+    Several may work on one bank, in several processes: a job is claimed by one of them. What comes of a job is
+    committed once, whatever happens to the worker: a job that is somebody else's by then cannot be settled.
+
+    Args:
+        store: the bank.
+        consolidators: one for each kind of job.
+        clock: gives the aware present.
+        settings: every constant.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        consolidators: Sequence[Consolidator],
+        *,
+        clock: Clock,
+        settings: WorkerSettings | None = None,
+    ) -> None:
+        self._store, self._clock = store, clock
+        self._consolidators = {one.kind: one for one in consolidators}
+        self._settings = settings or WorkerSettings()
+        self._name = f"worker-{secrets.token_hex(4)}"
+        self._awake = asyncio.Event()
+        self._slots = asyncio.Semaphore(self._settings.concurrency)
+        self._under_way: set[asyncio.Future[None]] = set()
+
+    @property
+    def name(self) -> str:
+        """What its claims are signed with."""
+        return self._name
+
+    @property
+    def automatic(self) -> bool:
+        """Whether it may begin by itself, and has anything to do."""
+        return self._settings.automatic and bool(self._consolidators)
+
+    def wake(self) -> None:
+        """Say that there may be something to do."""
+        self._awake.set()
+
+    async def drain(self, *, hurry: bool = False) -> WorkReport:
+        """Work until nothing is due and nothing is under way; in a ``hurry``, also do what would only be due later.
+
+        What failed and is to be tried again later is left waiting, and reported. Where the store is out of reach, the
+        report says so.
+        """
+        tally, began = _Tally(), self._clock()
+        await self._pass(tuple(self._consolidators), tally, hurry=False)
+        while hurry:
+            before = tally.outcomes.total()
+            # In the order of the consolidators: what one kind of job makes, the next then sees whole.
+            for kind in self._consolidators:
+                await self._pass((kind,), tally, hurry=True)
+            hurry = tally.problem is None and tally.outcomes.total() > before
+        return WorkReport(outcomes=dict(tally.outcomes), errors=await self._errors(tally, began))
+
+    async def run(self) -> None:
+        """Work for ever, until cancelled. A job that is cut short is free for others at once."""
+        tally, told = _Tally(), None
+        async with asyncio.TaskGroup() as group:
+            while True:
+                self._awake.clear()  # before looking: what is queued while it looks wakes it again
+                tally.problem = None
+                await self._start_all(group, tuple(self._consolidators), tally, hurry=False)
+                if tally.problem not in (None, told):
+                    _log.warning("the jobs of bank %r are out of reach: %s", self._store.name, tally.problem)
+                told = tally.problem
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._settings.poll_s):
+                        await self._awake.wait()
+
+    async def _errors(self, tally: _Tally, since: datetime) -> tuple[str, ...]:
+        """What a caller should know when a drain is over."""
+        if tally.problem is not None:
+            return (tally.problem,)
+        try:
+            records = await self._store.jobs()
+        except RecollectError as exc:
+            return (_told(exc),)
+        return left_behind(records, kinds=self._consolidators.keys(), since=since)
+
+    async def _pass(self, kinds: Sequence[str], tally: _Tally, *, hurry: bool) -> None:
+        """Jobs of these kinds until none is left to claim, and nothing that may cause more is being done here."""
+        async with asyncio.TaskGroup() as group:
+            while tally.problem is None:
+                await self._start_all(group, kinds, tally, hurry=hurry)
+                if not self._under_way:
+                    return
+                await asyncio.wait(set(self._under_way), return_when=asyncio.FIRST_COMPLETED)
+
+    async def _start_all(self, group: asyncio.TaskGroup, kinds: Sequence[str], tally: _Tally, *, hurry: bool) -> None:
+        """Start on every job that can be claimed, as slots become free."""
+        found = True
+        while found:
+            looked: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+            # The task that does a job also claims it: no cancellation can fall between the two.
+            group.create_task(self._claim_and_do(kinds, tally, looked, hurry=hurry))
+            found = await looked
+
+    async def _claim_and_do(
+        self, kinds: Sequence[str], tally: _Tally, looked: asyncio.Future[bool], *, hurry: bool
+    ) -> None:
+        async with self._slots:
+            with self._counted():
+                job = await self._claimed(kinds, tally, hurry=hurry)
+                if not looked.done():
+                    looked.set_result(job is not None)
+                if job is None:
+                    return
+                tally.outcomes[await self._attempt(job)] += 1
+        self._awake.set()  # it may have caused others
+
+    async def _claimed(self, kinds: Sequence[str], tally: _Tally, *, hurry: bool) -> Job | None:
+        """A job that is this worker's now; one that is claimed while we are cancelled goes back at once."""
+        claiming = asyncio.create_task(
+            self._store.claim(kinds, self._name, self._clock(), self._settings.lease_s, hurry=hurry)
+        )
+        cancelled = await _ended(claiming)
+        try:
+            job = claiming.result()
+        except Exception as exc:  # the store was out of reach: the jobs are in it, the next look may find it
+            tally.problem, job = _told(exc), None
+        if cancelled:
+            if job is not None:
+                await self._put_back(job)
+            raise asyncio.CancelledError
+        return job
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """While a job is being claimed or done, something is under way."""
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._under_way.add(ended)
+        try:
+            yield
+        finally:
+            self._under_way.discard(ended)
+            ended.set_result(None)
+
+    async def _attempt(self, job: Job) -> Outcome:
+        """Do one job. Whatever goes wrong is written to the job: it never reads as done."""
+        try:
+            await self._do(job)
+        except LostLease:
+            return Outcome.LOST
+        except asyncio.CancelledError:
+            await self._put_back(job)
+            raise
+        except Exception as exc:  # a broken consolidator must not take the others' jobs down
+            if not isinstance(exc, RecollectError | TimeoutError):
+                _log.warning("%s of bank %r broke", job.id, self._store.name, exc_info=exc)
+            return await self._failed(job, exc)
+        return Outcome.DONE
+
+    async def _do(self, job: Job) -> None:
+        derive = await self._consolidated(job)
+
+        async def write() -> None:
+            changes = with_jobs(await derive(), self._consolidators.values(), self._clock())
+            if changes == Changeset():  # a commit would make everybody else derive anew
+                await self._store.settle(job, now=self._clock())
+            else:
+                await self._store.commit(replace(changes, settles=job))
+
+        await until_current(self._store, write)
+
+    async def _consolidated(self, job: Job) -> Derive:
+        """What a consolidator makes of a job, within the job's lease.
+
+        Raises:
+            TimeoutError: it took longer.
+        """
+        consolidator, patience = self._consolidators[job.kind], self._settings.patience_s
+        try:
+            async with asyncio.timeout(patience) as limit:
+                return await consolidator.consolidate(job, self._store, self._clock())
+        except TimeoutError as exc:
+            if not limit.expired():
+                raise
+            raise TimeoutError(f"its calls took longer than {patience:g} s, nine tenths of its lease") from exc
+
+    async def _failed(self, job: Job, error: Exception) -> Outcome:
+        now = self._clock()
+        later = retry_at(job, error, now, self._settings)
+        settling = asyncio.create_task(
+            self._store.settle(
+                job, error=_told(error), reply=reply_of(error), retry_at=later, counted=counts(error), now=now
+            )
+        )
+        cancelled = await _ended(settling)
+        problem = settling.exception()
+        if cancelled:
+            raise asyncio.CancelledError
+        if problem is not None:  # the job is not ours, or its lease runs out by itself
+            _log.warning("the failure of %s could not be written down: %s", job.id, problem)
+            return Outcome.LOST
+        return Outcome.DEAD if later is None else Outcome.DELAYED
+
+    async def _put_back(self, job: Job) -> None:
+        """Free a job for others; if that fails, its lease runs out by itself."""
+        now = self._clock()
+        settling = asyncio.create_task(self._store.settle(job, error="cut short", retry_at=now, counted=False, now=now))
+        await _ended(settling)
+        if not isinstance(settling.exception(), LostLease | None):
+            _log.warning("%s could not be put back: %s", job.id, settling.exception())
+
+
+async def _ended(work: asyncio.Future[Any]) -> bool:
+    """Wait for the end of a write, which goes on in its thread whether we are cancelled or not; whether we were."""
+    cancelled = False
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError:
+            cancelled = True
+    return cancelled
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,34 @@
+"""Run by test_forget_cut_short.py: a process that is killed while it forgets.
+
+``before``: all is deleted, and nothing committed; ``after``: just after the commit; ``midway``: the file is written
+anew, and still in the log.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+
+from recollect import Memory
+from recollect.store.sqlite import forget, store
+from recollect.testing.models import HashEmbedder
+
+
+def die(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def main(folder: str, moment: str, *messages: str) -> None:
+    if moment == "before":
+        forget.write_changes = die
+    elif moment == "after":
+        store.scrub = die
+    else:
+        folds = iter([forget._fold_log])
+        forget._fold_log = lambda connection: next(folds, die)(connection)
+    async with Memory.open(folder, embedder=HashEmbedder()) as memory:
+        await (await memory.bank("bank")).forget(messages=messages)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,11 @@
+"""A bank in memory for each test."""
+
+import pytest
+from hands import opened
+
+
+@pytest.fixture
+async def store():
+    banks, bank = opened()
+    yield bank
+    await banks.close()
