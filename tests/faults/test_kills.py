@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -63,7 +64,8 @@ class Mortals:
 
     def _kill(self, child: int, after_s: float) -> None:
         time.sleep(after_s)
-        os.kill(child, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has come to the end
+            os.kill(child, signal.SIGKILL)
 
     def close(self) -> None:
         self._server.stdin.close()

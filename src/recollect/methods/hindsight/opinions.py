@@ -41,8 +41,6 @@ _OPENING: Final = re.compile(
 )
 _FIRST_PERSON: Final = re.compile(r"(?:[\w’']+,?\s+){0,3}(?:I(?:['’](?:m|ve|d|ll))?|[Mm]e|[Mm]y|[Mm]yself)(?![\w’'])")
 
-_LOOKS: Final = 10
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpinionSettings:
@@ -91,7 +89,7 @@ async def opinions_of(reader: StoreReader, *, entity: str | None = None) -> list
         reader: the bank.
         entity: the id of an entity; only opinions that mention it.
     """
-    items = await _steps(reader)
+    items = await reader.items_of([ItemKind.OPINION], superseded=True)
     mentions = await reader.mentions_of([item.id for item in items])
     names = {one.id: one.name for one in await reader.entities({mention.entity for mention in mentions})}
     entities: dict[str, dict[str, str]] = {}
@@ -102,24 +100,6 @@ async def opinions_of(reader: StoreReader, *, entity: str | None = None) -> list
     if entity is None:
         return opinions
     return [opinion for opinion in opinions if entity in entities.get(opinion.steps[-1].id, {})]
-
-
-async def _steps(reader: StoreReader) -> list[Item]:
-    """Every step of every opinion.
-
-    A last step that is superseded was read while the next one was being written; without another look its opinion would
-    seem to be gone.
-    """
-    items: list[Item] = []
-    for _ in range(_LOOKS):
-        items = await reader.items_of([ItemKind.OPINION], superseded=True)
-        last: dict[str, tuple[int, Item]] = {}
-        for item in items:
-            opinion, number, _ = _place(item.id)
-            last[opinion] = max(last.get(opinion, (number, item)), (number, item), key=_number)
-        if all(item.superseded is None for _, item in last.values()):
-            break
-    return items
 
 
 def trajectories(items: Iterable[Item], entities: Mapping[str, Sequence[str]]) -> list[Opinion]:

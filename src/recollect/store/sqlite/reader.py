@@ -24,7 +24,7 @@ from recollect.store.sqlite.commit import numbers_of
 from recollect.store.sqlite.database import Database, read_state
 from recollect.store.sqlite.live import LiveIndex
 from recollect.store.sqlite.rows import Row, entity_from, merge_from, message_from, utc_from
-from recollect.store.sqlite.search import SqliteSearch, load_items
+from recollect.store.sqlite.search import SqliteSearch, load_items, loaded_items
 from recollect.store.sqlite.sql import query
 
 P = ParamSpec("P")
@@ -165,10 +165,13 @@ class SqliteReader:
         return await self._reading(lambda connection: connection.execute(query(name), bounds).fetchall())
 
     async def _listed(self, name: str, bounds: Mapping[str, object]) -> list[Item]:
-        """The items whose numbers a query gives, in its order."""
-        rows = await self._read(name, bounds)
-        loaded = await asyncio.to_thread(load_items, self._database, [seq for (seq,) in rows])
-        return [item for _, item in loaded]
+        """The items whose numbers a query gives, in its order, all of one snapshot."""
+
+        def listed(connection: sqlite3.Connection) -> list[Item]:
+            rows = connection.execute(query(name), bounds).fetchall()
+            return [item for _, item in loaded_items(connection, [seq for (seq,) in rows])]
+
+        return await self._reading(listed)
 
     async def _reading(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs

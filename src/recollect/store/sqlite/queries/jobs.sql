@@ -15,8 +15,9 @@ ON CONFLICT (job, message) DO UPDATE SET again = max(again, excluded.again);
 SELECT id FROM job WHERE state = 'running' AND lease_until < :now AND attempts >= :most;
 
 -- name: claim_job
+-- What is claimed before it is due is due from now on: cut short, it is not put off again.
 UPDATE job SET state = 'running', attempts = attempts + 1, worker = :worker, claim = :claim, lease_until = :until,
-    again = 0
+    again = 0, due = min(due, :now)
 WHERE id = (
     SELECT id FROM job
     WHERE kind IN (SELECT value FROM json_each(:kinds))
