@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from datetime import datetime
+from typing import Literal, Protocol, TypeVar
 
 from recollect.errors import InvalidInput
 from recollect.methods.hindsight.answer import Answering
@@ -24,6 +26,8 @@ from recollect.retain.encode import EncodeSettings
 from recollect.retain.known_names import KnownNames
 
 T_co = TypeVar("T_co", covariant=True)
+
+OwnModel = Literal["model"]
 
 
 class Builds(Protocol[T_co]):
@@ -84,23 +88,36 @@ class Method:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finders:
-    """The models that a memory searches with. ``time_reader`` reads times in questions that the rules could not."""
+    """The models that a memory searches with.
+
+    ``time_reader`` reads times in questions that the rules could not; ``"model"`` is the bank's own language model.
+    """
 
     embedder: Embedder
     reranker: Reranker | None = None
-    time_reader: TimeReader | None = None
+    time_reader: TimeReader | OwnModel | None = None
 
 
-def assembled(recipe: Recipe, finders: Finders, model: LanguageModel, names: KnownNames) -> Method:
+def assembled(
+    recipe: Recipe, finders: Finders, model: LanguageModel, names: KnownNames, clock: Callable[[], datetime]
+) -> Method:
     """Put a recipe together for one bank; ``model`` is the one that keeps its ledger, ``names`` are what it knows."""
-    embedder, time_reader = finders.embedder, finders.time_reader
-    if recipe.model_reads_time and time_reader is None:
-        time_reader = LanguageTimeReader(model)
-    retriever = TemprRetriever(embedder, reranker=finders.reranker, time_reader=time_reader, settings=recipe.recall)
-    parts = Parts(embedder=embedder, retriever=retriever, model=model, names=names)
+    retriever = TemprRetriever(
+        finders.embedder,
+        reranker=finders.reranker,
+        time_reader=_time_reader(recipe, finders, model),
+        settings=recipe.recall,
+    )
+    parts = Parts(embedder=finders.embedder, retriever=retriever, model=model, names=names, clock=clock)
     return Method(
         retriever=retriever,
         consolidators=tuple(one.build(parts) for one in recipe.consolidate),
         answer=recipe.answer.build(parts),
         reflect=recipe.reflect.build(parts),
     )
+
+
+def _time_reader(recipe: Recipe, finders: Finders, model: LanguageModel) -> TimeReader | None:
+    if finders.time_reader == "model" or (finders.time_reader is None and recipe.model_reads_time):
+        return LanguageTimeReader(model)
+    return finders.time_reader

@@ -157,6 +157,7 @@ class Bank(_Facade[AsyncBank]):
     export = _stepping(AsyncBank.export)
     import_ = _waiting(AsyncBank.import_)
     rebuild = _waiting(AsyncBank.rebuild)
+    reread = _waiting(AsyncBank.reread)
 
 
 def _giving_bank(

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 
+from recollect import Message
 from recollect.app import Memory, Settings, language_model, model_named, open_memory, settings_from
 from recollect.app.models import chosen_model
 from recollect.app.settings import ModelSpec
 from recollect.domain.limits import Limit, Period
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, LimitReached
 from recollect.models.language import Role
 from recollect.models.languages.by_role import ByRole, of_role
 from recollect.models.languages.cached import Cached
 from recollect.models.languages.pydantic_ai import PydanticModel
 from recollect.models.languages.settings import CallSettings
 from recollect.models.languages.unconfigured import NoLanguageModel
-from recollect.testing.models import ScriptedModel
+from recollect.testing.models import FunctionModel, HashEmbedder, ScriptedModel
 
 KEY, OTHER_KEY = "sk-1234567890", "sk-0987654321"
 URL, OTHER_URL = "http://127.0.0.1:9/v1", "http://127.0.0.1:10/v1"
+NOW = datetime(2024, 5, 1, 13, 30, tzinfo=UTC)
+TWO_LIMITS = (Limit(tokens=2_000_000, per=Period.DAY), Limit(tokens=500_000, per=Period.DAY, role="extract"))
 
 FILE = """
 embedder = "wordllama-128"
@@ -92,7 +98,7 @@ def test_the_environment_chooses_models_limits_and_cache():
         base_url=URL,
         call=CallSettings(timeout=7.5),
         models={Role.ASSIST: ModelSpec(name="openai:gpt-5-nano")},
-        limits=(Limit(tokens=2_000_000, per=Period.DAY), Limit(tokens=500_000, per=Period.DAY, role="extract")),
+        limits={"default": TWO_LIMITS},
         cache="kept",
     )
     assert KEY not in repr(settings)
@@ -139,7 +145,7 @@ def test_the_stores_file_is_read(store, tmp_path):
                 call=CallSettings(timeout=20, structured="prompted", temperature=None, concurrency=2),
             ),
         },
-        limits=(Limit(tokens=2_000_000, per=Period.DAY), Limit(tokens=500_000, per=Period.DAY, role="extract")),
+        limits={"default": TWO_LIMITS},
         cache=str(tmp_path / "replies"),
     )
     assert KEY not in repr(settings)
@@ -161,7 +167,11 @@ def test_the_environment_comes_before_the_file(store):
         "RECOLLECT_CACHE": "kept",
     }
     settings = settings_from(environ, store=store)
-    assert (settings.embedder, settings.limits, settings.cache) == ("wordllama", (Limit(tokens=7),), "kept")
+    assert (settings.embedder, settings.limits, settings.cache) == (
+        "wordllama",
+        {"default": (Limit(tokens=7),)},
+        "kept",
+    )
     # The file's address and key are not for another model than the file's.
     assert (settings.model, settings.base_url, settings.model_key) == ("anthropic:claude-sonnet-5", None, None)
     assert settings.call == CallSettings(timeout=5, structured="prompted")
@@ -188,6 +198,11 @@ def test_the_environment_comes_before_the_file(store):
         ("models = 3", "a table of roles"),
         ("[models]\nthinker = 'openai:x'", "no role 'thinker'"),
         ("limits = 'x'", "limits are written like"),
+        ("limits = 5", "limits is 5; it is a text"),
+        ("limits = ''", "limits is ''"),
+        ("[limits]\nada = 5", "ada is 5; it is a text"),
+        ("[limits]\nada = 'x'", "limits are written like"),
+        ("[limits]\nada = 'thinking=5'", "no role 'thinking'"),
         ("= 3", "cannot be read"),
         ("\xff", "cannot be read"),
     ],
@@ -199,6 +214,15 @@ def test_what_a_file_says_is_looked_at(tmp_path, text, told):
         settings_from({}, store=str(tmp_path))
     assert str(path) in str(raised.value)
     assert "sk-1" not in str(raised.value)
+
+
+def test_a_bank_may_have_limits_of_its_own_in_the_file(tmp_path):
+    (tmp_path / "recollect.toml").write_text('[limits]\nada = "5"\n"Zoe\u0308" = "extract=6/day"\nbob = ""\n')
+    own = {"ada": (Limit(tokens=5),), "Zo\u00eb": (Limit(tokens=6, per=Period.DAY, role="extract"),), "bob": ()}
+    assert settings_from({}, store=str(tmp_path)).limits == own
+    # What the environment says of all banks leaves a bank its own, as RECOLLECT_MODEL does a role.
+    named = settings_from({"RECOLLECT_LIMITS": "7"}, store=str(tmp_path))
+    assert named.limits == {**own, "default": (Limit(tokens=7),)}
 
 
 # ---- models
@@ -312,3 +336,80 @@ async def test_a_memory_is_opened_from_settings_with_their_model(tmp_path):
         await open_memory(Settings(store=str(tmp_path), model="gpt"))
     async with await open_memory(Settings(store=str(tmp_path), model="openai:x", base_url=URL)) as memory:
         assert await memory.banks() == ()
+
+
+async def asked(memory, bank):
+    """Whether a limit keeps a bank from asking, and which."""
+    opened = await memory.bank(bank)
+    await opened.retain(Message(speaker="Ada", text="I adopted Toby.", at=NOW), session="s")
+    try:
+        await opened.ask("Who is Toby?")
+    except LimitReached as exc:
+        return str(exc).partition(":")[0].removeprefix("no call past the limit of ")
+    return None
+
+
+@pytest.mark.parametrize("way", ["argument", "file", "settings"])
+async def test_a_bank_has_its_own_limits_and_the_others_share_the_defaults(tmp_path, way, monkeypatch):
+    monkeypatch.delenv("RECOLLECT_LIMITS", raising=False)
+    limits = {"ada": "2", "bob": [Limit(tokens=3, role="answer")], "free": "", "default": "4/day"}
+    model = FunctionModel(lambda prompt, kind: kind(reasoning="", answer="a dog", abstained=True, citations=()))
+    if way == "argument":
+        memory = Memory.open(tmp_path, embedder=HashEmbedder(), model=model, limits=limits)
+    else:
+        table = '[limits]\nada = "2"\nbob = "answer=3"\nfree = ""\ndefault = "4/day"\n'
+        (tmp_path / "recollect.toml").write_text(table)
+        memory = Memory.open(tmp_path, embedder=HashEmbedder(), model=model)
+        if way == "settings":
+            settings = settings_from({}, store=str(tmp_path))
+            memory = Memory.open(tmp_path, embedder=HashEmbedder(), model=model, limits=settings.limits)
+    async with memory:
+        told = [await asked(memory, bank) for bank in ("ada", "bob", "free", "carl", "default")]
+    assert told == [
+        "2 tokens in all",
+        "3 tokens in all for answer",
+        None,
+        "4 tokens a day",
+        "4 tokens a day",
+    ]
+
+
+async def test_without_a_default_only_the_banks_that_are_named_have_limits(tmp_path):
+    model = FunctionModel(lambda prompt, kind: kind(reasoning="", answer="a dog", abstained=True, citations=()))
+    async with Memory.open(tmp_path, embedder=HashEmbedder(), model=model, limits={"ada": "2"}) as memory:
+        assert await asked(memory, "ada") == "2 tokens in all"
+        assert await asked(memory, "bob") is None
+    with pytest.raises(InvalidInput, match="limits are written like"):
+        Memory.open(tmp_path, limits={"ada": "much"})
+
+
+# ---- who reads times
+
+
+def day(prompt, kind):
+    return kind(found=True, start="2024-03-31", end="2024-03-31")
+
+
+@pytest.mark.parametrize("recipe", ["default", "hindsight"])
+async def test_the_language_model_reads_times_where_it_is_told_to(tmp_path, recipe):
+    for reader, read in (("model", 1), (None, 0)):
+        model = FunctionModel(day)
+        async with Memory.open(
+            tmp_path, embedder=HashEmbedder(), model=model, time_reader=reader, recipe=recipe
+        ) as memory:
+            found = await (await memory.bank("ada")).recall("What did we eat at Easter?", now=NOW)
+        assert [prompt.operation for prompt in model.prompts] == ["recall.time"] * read
+        assert ("the time asked about was read by function" in found.receipt.notes) == bool(read)
+
+
+async def test_the_time_reader_is_chosen_by_environment_and_file(tmp_path, monkeypatch):
+    assert settings_from({"RECOLLECT_TIME_READER": "model"}).time_reader == "model"
+    (tmp_path / "recollect.toml").write_text('time_reader = "model"\n')
+    settings = settings_from({}, store=str(tmp_path))
+    model = FunctionModel(day)
+    monkeypatch.setattr("recollect.app.memory.language_model", lambda settings: model)
+    async with await open_memory(settings) as memory:
+        await (await memory.bank("ada")).recall("What did we eat at Easter?", now=NOW)
+    assert len(model.prompts) == 1
+    with pytest.raises(InvalidInput, match="none, model or st:NAME_OR_FOLDER"):
+        await open_memory(replace(settings, time_reader="clock"))

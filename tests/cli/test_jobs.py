@@ -74,6 +74,47 @@ def test_a_dead_job_is_tried_again_and_done(cli, dead):
     assert states(cli) == {}
 
 
+def test_all_that_failed_is_tried_again(cli, dead):
+    dead()
+    assert sorted(cli("jobs", "--retry", "all", "--json").json()["retried"]) == sorted(states(cli))
+    assert set(states(cli).values()) == {"waiting"}
+    done = cli("jobs", "--retry", "all")
+    assert (done.code, done.out, done.err) == (0, "", "no job of bank default has failed\n")
+    assert cli("worker", "--once", *HINDSIGHT).code == 0
+    assert states(cli) == {}
+
+
+def test_what_has_failed_and_waits_is_tried_again_at_once(cli, waiting, thinking):
+    thinking(ExtractedFacts=InvalidReply("a fact is empty", "{}"))
+    assert cli("worker", "--once", *HINDSIGHT).code == 1
+    model = thinking()
+    assert cli("worker", "--once", *HINDSIGHT).code == 1
+    assert model.prompts == [], "it waits for its time"
+    assert len(cli("jobs", "--retry", "all").out.splitlines()) == 2
+    assert cli("worker", "--once", *HINDSIGHT).code == 0
+    assert states(cli) == {}
+
+
+def test_what_waited_for_a_limit_or_a_model_is_tried_by_whoever_is_told_to_work(cli, waiting, thinking):
+    thinking(ExtractedFacts=ModelUnavailable("down"))
+    assert cli("worker", "--once", *HINDSIGHT).code == 1
+    thinking()
+    assert cli("worker", "--once", *HINDSIGHT).code == 0
+    assert states(cli) == {}
+
+
+def test_messages_kept_under_another_recipe_are_read_on_request(cli, chat, thinking):
+    thinking()
+    cli("retain", chat)
+    assert cli("jobs", "--reread").err == "nothing to read in bank default\n"
+    assert cli("jobs", "--reread", "--recipe", "hindsight").out == "4 messages to be read\n"
+    assert cli("jobs", "--reread", "--recipe", "hindsight", "--json").json() == {"to_read": 0}
+    assert set(states(cli)) == {JOB, "hindsight.extract:2023-10-15"}
+    assert cli("worker", "--once", *HINDSIGHT).code == 0
+    assert states(cli) == {}
+    assert cli("jobs", "--reread", "--drop", JOB).code == 2
+
+
 def test_a_job_is_dropped(cli, waiting):
     assert cli("jobs", "--drop", JOB, "--json").json() == {"dropped": [JOB]}
     assert list(states(cli)) == ["hindsight.extract:2023-10-15"]

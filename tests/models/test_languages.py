@@ -350,11 +350,12 @@ async def test_another_complaint_changes_nothing(server, model_of):
 # ---- a bad connection
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
-async def test_what_may_pass_is_tried_again(server, model_of, naps, status):
+@pytest.mark.parametrize(("status", "lost"), [(408, 0), (429, 0), (500, 7), (502, 7), (503, 7)])
+async def test_what_may_pass_is_tried_again(server, model_of, naps, status, lost):
     model = model_of(problem(status, "later"), problem(status, "later"), completion("x"), pause=0.5)
     reply = await model.generate(PROMPT, str)
-    assert (reply.value, reply.usage.calls, reply.usage.tokens_in) == ("x", 3, 10)
+    # A model may have read what a server broke over; what a server refused it has not.
+    assert (reply.value, reply.usage.calls, reply.usage.tokens_in) == ("x", 3, 10 + 2 * lost)
     assert len(server.requests) == 3
     assert 0.25 <= naps[0] <= 0.5 <= naps[1] <= 1.0
 
@@ -373,7 +374,7 @@ async def test_who_asks_for_too_much_patience_gets_none(server, model_of, naps):
 async def test_what_does_not_pass_is_told_after_some_attempts(server, model_of, naps):
     error = await failing(model_of(problem(503, "overloaded"), retries=2), ModelUnavailable)
     assert "answered 503: overloaded" in str(error)
-    assert (len(server.requests), len(naps), error.usage.calls, error.usage.tokens_in) == (3, 2, 3, 0)
+    assert (len(server.requests), len(naps), error.usage.calls, error.usage.tokens_in) == (3, 2, 3, 21)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
@@ -395,7 +396,32 @@ async def test_a_server_that_hangs_is_given_up(server, model_of):
     assert (await model.generate(PROMPT, str)).value == "y"
     error = await failing(model_of(slow, timeout=0.1, retries=1), ModelUnavailable, str)
     assert str(error) == f"openai:desk at {server.url} did not answer in 0.1 s"
-    assert error.usage.calls == 2
+    assert (error.usage.calls, error.usage.tokens_in, error.usage.tokens_out) == (2, 14, 0)
+
+
+async def test_a_request_that_was_refused_or_never_left_costs_no_tokens(model_of, naps):
+    refused = await failing(model_of(problem(400, "no such model")), ModelUnavailable, str)
+    assert (refused.usage.calls, refused.usage.tokens_in) == (1, 0)
+    nowhere = PydanticModel("openai:desk", base_url="http://127.0.0.1:9/v1", settings=CallSettings(retries=0))
+    lost = await failing(nowhere, ModelUnavailable, str)
+    stream = nowhere.stream(PROMPT)
+    with pytest.raises(ModelUnavailable):
+        await anext(stream)
+    for usage in (lost.usage, stream.usage):
+        assert (usage.calls, usage.tokens_in) == (0, 0)
+
+
+async def test_a_schema_that_is_refused_costs_no_tokens(model_of):
+    model = model_of(problem(500, "response_format is not supported"), completion('{"facts": []}'))
+    reply = await model.generate(PROMPT, Facts)
+    assert (reply.usage.calls, reply.usage.tokens_in) == (2, 10)
+
+
+async def test_a_stream_that_never_began_costs_its_prompt(model_of):
+    stream = model_of(Said(body=events(["x"]).body, delay=0.4), timeout=0.1, retries=1).stream(PROMPT)
+    with pytest.raises(ModelUnavailable):
+        [piece async for piece in stream]
+    assert (stream.usage.calls, stream.usage.tokens_in) == (2, 14)
 
 
 async def test_a_server_that_drips_is_given_up(model_of):

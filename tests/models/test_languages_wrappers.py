@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 import pytest
-from language_server import completion, events, language_server, problem
+from language_server import Said, completion, events, language_server, problem
 
 from recollect.domain.limits import Limit, Period
 from recollect.domain.usage import LedgerEntry, Usage
@@ -232,6 +232,122 @@ async def test_what_holds_up_a_role_is_told_without_a_call():
     assert held is not None
     assert held.until == datetime(2024, 5, 2, tzinfo=UTC)
     assert await model.reached(Role.ANSWER) is None
+
+
+@dataclass(slots=True)
+class Patchy:
+    """The real adapter before a server that answers nothing in time, or nothing that can be used."""
+
+    inner: PydanticModel
+    book: Book
+
+    def limited(self, *limits: Limit) -> Metered:
+        return metered(self.inner, *limits, book=self.book)[0]
+
+
+@pytest.fixture
+def server():
+    with language_server() as running:
+        yield running
+
+
+def patchy(server, **settings) -> Patchy:
+    call = CallSettings(pause=0.0, **settings)
+    return Patchy(PydanticModel("openai:desk", base_url=server.url, settings=call), Book())
+
+
+SLOW = Said(body=completion("x").body, delay=0.4)
+
+
+async def test_what_was_never_answered_counts_against_a_limit(server):
+    server.answers = [SLOW]
+    made = patchy(server, timeout=0.1, retries=1)
+    with pytest.raises(ModelUnavailable):
+        await made.limited(Limit(tokens=1000)).generate(PROMPT, str)
+    assert [(entry.failed, entry.usage.calls, entry.usage.tokens_in) for entry in made.book.entries] == [(True, 2, 40)]
+    with pytest.raises(LimitReached, match="40 are spent"):
+        await made.limited(Limit(tokens=50)).generate(PROMPT, str)
+
+
+async def test_a_retry_past_a_limit_is_not_sent(server):
+    server.answers = [SLOW]
+    made = patchy(server, timeout=0.1, retries=3)
+    with pytest.raises(LimitReached, match="40 are spent, and this call needs about 20"):
+        await made.limited(Limit(tokens=50)).generate(PROMPT, str)
+    assert len(server.requests) == 2
+    assert [(entry.failed, entry.usage.calls, entry.usage.tokens_in) for entry in made.book.entries] == [(True, 2, 40)]
+
+
+async def test_a_correction_past_a_limit_is_not_sent(server):
+    server.answers = [completion("no JSON", usage={"prompt_tokens": 60, "completion_tokens": 40, "total_tokens": 100})]
+    made = patchy(server, corrections=5)
+    with pytest.raises(LimitReached, match="200 are spent"):
+        await made.limited(Limit(tokens=250, role="extract")).generate(PROMPT, Count)
+    assert len(server.requests) == 2
+    assert [entry.usage.calls for entry in made.book.entries] == [2]
+    spent = await made.book.spent()
+    assert (spent.tokens_in, spent.tokens_out) == (120, 80)
+
+
+async def test_a_streams_retry_past_a_limit_is_not_sent(server, tmp_path):
+    server.answers = [problem(503, "later")]
+    for wrapped in (lambda model: model, lambda model: Cached(model, tmp_path), lambda model: ByRole({}, model)):
+        server.requests.clear()
+        made = patchy(server)
+        model, book = metered(wrapped(made.inner), Limit(tokens=50))
+        with pytest.raises(LimitReached):
+            [piece async for piece in model.stream(PROMPT)]
+        assert len(server.requests) == 2
+        assert (await book.spent()).tokens_in == 40
+
+
+async def test_a_first_request_that_is_too_long_is_no_call(server):
+    """The schema in the prompt is more than the call was let through with."""
+    server.answers = [completion("x")]
+    made = patchy(server, structured="prompted")
+    model = made.limited(Limit(tokens=30))
+    with pytest.raises(LimitReached, match="0 are spent"):
+        await model.generate(PROMPT, Count)
+    assert (server.requests, made.book.entries) == ([], [])
+    assert (await model.generate(PROMPT, str)).value == "x"
+
+
+async def test_a_call_that_is_cancelled_costs_all_its_requests(server):
+    asked, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def answer(_: dict) -> Said:
+        if len(server.requests) < 2:
+            return problem(503, "later")
+        loop.call_soon_threadsafe(asked.set)
+        return Said(body=completion("x").body, delay=0.5)
+
+    server.answer = answer
+    made = patchy(server)
+    call = asyncio.create_task(made.limited(Limit(tokens=1000)).generate(PROMPT, str))
+    await asked.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert [(entry.failed, entry.usage.calls) for entry in made.book.entries] == [(True, 2)]
+    assert (await made.book.spent()).tokens_in == 40
+
+
+async def test_what_a_call_has_cost_counts_for_others_while_it_goes_on(server):
+    asked, gate = asyncio.Event(), asyncio.Event()
+
+    async def nap(_: float) -> None:
+        asked.set()
+        await gate.wait()
+
+    server.answers = [problem(503, "later"), completion("x")]
+    halting = PydanticModel("openai:desk", base_url=server.url, settings=CallSettings(retries=1), sleep=nap)
+    model, _ = metered(halting, Limit(tokens=70))
+    going = asyncio.create_task(model.generate(PROMPT, str))
+    await asked.wait()  # its first request is paid for and not written down yet, and its second is to come
+    with pytest.raises(LimitReached, match="40 are spent"):
+        await model.generate(replace(PROMPT, text="T" * 100), str)
+    gate.set()
+    assert (await going).value == "x"
 
 
 # ---- streams

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from hands import NOON, Clock, Gate, Hand, Wrapped, job, opened, queue, raising, states, until, worker_of
@@ -56,9 +57,7 @@ async def test_a_job_that_changes_nothing_disturbs_nobody(store):
     await store.commit(Changeset(seen=seen, settings=(("still", "fresh"),)))
 
 
-@pytest.mark.parametrize(
-    "error", [InvalidReply("an empty fact", '{"facts": [""]}'), ModelUnavailable("gone"), KeyError("a bug")]
-)
+@pytest.mark.parametrize("error", [InvalidReply("an empty fact", '{"facts": [""]}'), KeyError("a bug")])
 async def test_what_fails_is_kept_with_its_error_changes_nothing_and_ends_dead(store, error):
     clock, hand = Clock(), Hand(does=raising(*[error] * 9))
     worker = worker_of(store, hand, clock=clock, attempts=3, backoff_s=10)
@@ -109,9 +108,41 @@ async def test_a_limit_uses_up_no_attempt_and_waits_until_it_opens(store):
         (record,) = await store.jobs()
         assert (record.state, record.attempts, record.due) == (JobState.WAITING, 0, max(opens, record.due))
         clock.now = record.due - timedelta(microseconds=1)
-        assert (await worker.drain(hurry=True)).outcomes == {}
+        assert (await worker.drain()).outcomes == {}
         clock.now = record.due
     assert (await worker.drain(hurry=True)).done == 1
+
+
+@pytest.mark.parametrize("error", [LimitReached("no tokens left", None), NoModel("none"), ModelUnavailable("gone")])
+async def test_who_is_in_a_hurry_has_what_waits_for_a_limit_or_a_model_tried_once(store, error):
+    clock, hand = Clock(), Hand(does=raising(*[error] * 4))
+    worker = worker_of(store, hand, clock=clock, attempts=1)
+    await queue(store, job(), job("j2"))
+    assert (await worker.drain()).outcomes == {Outcome.DELAYED: 2}
+    clock.on(1)
+    assert (await worker.drain()).outcomes == {}, "nobody is in a hurry"
+    assert (await worker.drain(hurry=True)).outcomes == {Outcome.DELAYED: 2}, "each once"
+    clock.on(1)
+    assert (await worker.drain(hurry=True)).outcomes == {Outcome.DONE: 2}
+    assert len(hand.begun) == 6
+
+
+async def test_an_outage_of_a_day_kills_no_job_and_is_asked_about_ever_more_seldom(store):
+    clock, hand = Clock(), Hand(does=raising(*[ModelUnavailable("gone")] * 999))
+    worker = worker_of(store, hand, clock=clock)
+    await queue(store, job())
+    asked = []
+    for _ in range(24 * 60 * 4):
+        if (await worker.drain()).outcomes:
+            asked.append((clock.now - NOON).total_seconds())
+        clock.on(15)
+    assert asked[:6] == [0, 15, 75, 315, 1275, 4875]
+    assert {after - before for before, after in pairwise(asked[5:])} == {3600}
+    (record,) = await store.jobs()
+    assert (record.state, record.attempts, record.error) == (JobState.WAITING, 0, "ModelUnavailable: gone")
+    hand._does = None
+    clock.on(3600)
+    assert (await worker.drain()).done == 1
 
 
 async def test_without_a_model_jobs_wait(store):
@@ -331,7 +362,7 @@ class TestCutShort:
         with pytest.raises(asyncio.CancelledError):
             await draining
         (record,) = await store.jobs()
-        assert (record.state, record.error, record.attempts) == (JobState.WAITING, "ModelUnavailable: gone", 1)
+        assert (record.state, record.error, record.attempts) == (JobState.WAITING, "ModelUnavailable: gone", 0)
 
     async def free(self, store):
         (record,) = await store.jobs()

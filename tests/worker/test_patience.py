@@ -28,7 +28,7 @@ def test_pauses_grow_to_the_longest(attempts, pause):
     assert backoff_s(attempts, SETTINGS) == pause
 
 
-@pytest.mark.parametrize("error", [WRONG, ModelUnavailable("gone"), ValueError("a bug"), TimeoutError("too long")])
+@pytest.mark.parametrize("error", [WRONG, ValueError("a bug"), TimeoutError("too long")])
 @pytest.mark.parametrize(("attempts", "pause"), [(1, 10), (2, 40), (3, 160), (4, 600), (5, None), (6, None)])
 def test_what_fails_is_tried_again_until_it_is_put_aside(error, attempts, pause):
     expected = None if pause is None else NOON + timedelta(seconds=pause)
@@ -54,6 +54,15 @@ def test_what_fails_is_tried_again_until_it_is_put_aside(error, attempts, pause)
 @pytest.mark.parametrize("attempts", [1, 5, 99])
 def test_what_says_nothing_of_the_job_waits_and_uses_up_no_attempt(error, pause, attempts):
     assert retry_at(job(attempts=attempts), error, NOON, SETTINGS) == NOON + timedelta(seconds=pause)
+    assert not counts(error)
+
+
+@pytest.mark.parametrize("attempts", [1, 5, 99])
+@pytest.mark.parametrize(("failures", "pause"), [(0, 10), (1, 40), (2, 160), (3, 600), (4000, 600)])
+def test_a_model_that_cannot_be_reached_is_tried_ever_more_seldom_and_for_ever(failures, pause, attempts):
+    error = ModelUnavailable("gone")
+    expected = NOON + timedelta(seconds=pause)
+    assert retry_at(job(attempts=attempts, failures=failures), error, NOON, SETTINGS) == expected
     assert not counts(error)
 
 

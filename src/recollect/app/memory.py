@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
 from recollect.app.models import ModelArgument, chosen_model, language_model
 from recollect.app.parts import embedder_named, ready, recipe_of, reranker_named, time_reader_named
-from recollect.app.settings import Settings, limits_of, settings_from
+from recollect.app.settings import LimitsArgument, Settings, limits_given, settings_from
 from recollect.app.staff import Crew
-from recollect.domain.limits import Limit
 from recollect.errors import InvalidInput
 from recollect.memory.bank import Clock
 from recollect.memory.memory import BaseMemory, utc_now
@@ -19,7 +17,7 @@ from recollect.models.embedder import Embedder
 from recollect.models.embedders.wordllama import WordLlamaEmbedder
 from recollect.models.reranker import Reranker
 from recollect.models.timereader import TimeReader
-from recollect.recipes import Finders, Recipe, recipe_named
+from recollect.recipes import Finders, OwnModel, Recipe, recipe_named
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.worker import WorkerSettings
 
@@ -34,10 +32,10 @@ class Memory(BaseMemory):
         *,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
-        time_reader: TimeReader | None = None,
+        time_reader: TimeReader | OwnModel | None = None,
         recipe: Recipe | str = "default",
         model: ModelArgument | None = None,
-        limits: str | Sequence[Limit] | None = None,
+        limits: LimitsArgument | None = None,
         worker: WorkerSettings | None = None,
         clock: Clock = utc_now,
     ) -> Self:
@@ -47,13 +45,15 @@ class Memory(BaseMemory):
             store: a folder, made if it is not there; or ``":memory:"``.
             embedder: wordllama's static embeddings where left out.
             reranker: none where left out.
-            time_reader: reads the times in questions that the rules cannot read; none where left out.
+            time_reader: reads the times in questions that the rules cannot read; ``"model"`` is the language model of
+                the role ``"assist"``; none where left out.
             recipe: a name or a value.
             model: a language model; ``"provider:model"``; ``"none"``; or a mapping of roles (``"extract"``,
                 ``"consolidate"``, ``"reflect"``, ``"answer"``, ``"assist"``, ``"judge"``, and ``"default"`` for the
                 others) to these. What the environment and the store's ``recollect.toml`` say where left out.
             limits: on the tokens that each bank's model calls may cost, as values or as they are written:
-                ``"2M/day,extract=500k/day"``. What the environment and the file say where left out.
+                ``"2M/day,extract=500k/day"``; or a mapping of banks, and ``"default"`` for the others, to these. What
+                the environment and the file say where left out.
             worker: how background work goes.
             clock: gives the aware present.
 
@@ -64,15 +64,13 @@ class Memory(BaseMemory):
         if "://" in str(store):
             raise InvalidInput(f"the store {str(store)!r} is an address; a store is a folder")
         settings = settings_from(os.environ, store=str(store))
-        if limits is None:
-            limits = settings.limits
         return cls(
             SqliteFolder(store),
             finders=Finders(embedder=embedder or WordLlamaEmbedder(), reranker=reranker, time_reader=time_reader),
             recipe=recipe_named(recipe) if isinstance(recipe, str) else recipe,
             staff=Crew(
                 chosen_model(model, settings),
-                limits=limits_of(limits) if isinstance(limits, str) else limits,
+                limits=limits_given(settings.limits if limits is None else limits),
                 clock=clock,
                 settings=worker,
             ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from recollect.app.settings import NONE, ModelSpec, Settings, role_named
+from recollect.app.settings import DEFAULT, NONE, ModelSpec, Settings, role_named
 from recollect.models.language import LanguageModel, Role
 from recollect.models.languages.by_role import ByRole
 from recollect.models.languages.cached import Cached
@@ -14,7 +14,6 @@ from recollect.models.languages.pydantic_ai import PydanticModel
 from recollect.models.languages.settings import CallSettings
 from recollect.models.languages.unconfigured import NoLanguageModel
 
-DEFAULT = "default"
 OWN_SERVER = "openai"
 
 ModelArgument = LanguageModel | str | Mapping[Role | str, LanguageModel | str]

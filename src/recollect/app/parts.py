@@ -17,10 +17,10 @@ from recollect.models.rerankers.cross_encoder import CrossEncoderReranker
 from recollect.models.rerankers.endpoint import EndpointReranker
 from recollect.models.timereader import TimeReader
 from recollect.models.timereaders.seq2seq import Seq2SeqTimeReader
-from recollect.recipes import Recipe, recipe_named
+from recollect.recipes import OwnModel, Recipe, recipe_named
 
 EMBEDDERS = "wordllama, wordllama-128, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL"
-TIME_READERS = "none or st:NAME_OR_FOLDER"
+TIME_READERS = "none, model or st:NAME_OR_FOLDER"
 RERANKERS = "none, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL"
 
 _WORDLLAMA = re.compile(r"wordllama(?:-(?P<dimension>64|128|256))?")
@@ -80,15 +80,17 @@ def reranker_named(name: str, *, api_key: str | None = None) -> Reranker | None:
     raise InvalidInput(f"no reranker {name!r}; it is one of {RERANKERS}")
 
 
-def time_reader_named(name: str) -> TimeReader | None:
-    """A sequence-to-sequence model that reads times, ``st:google/flan-t5-small`` or ``st:./folder``; ``None`` for
-    ``none``.
+def time_reader_named(name: str) -> TimeReader | OwnModel | None:
+    """What reads times: a sequence-to-sequence model, ``st:google/flan-t5-small`` or ``st:./folder``; ``"model"`` as it
+    is, for the memory's own language model; ``None`` for ``none``.
 
     Raises:
         InvalidInput: the name is none of these.
     """
     if name == "none":
         return None
+    if name == "model":
+        return "model"
     if source := _local_model(name):
         return Seq2SeqTimeReader(source)
     raise InvalidInput(f"no time reader {name!r}; it is one of {TIME_READERS}")

@@ -4,7 +4,7 @@ An argument comes before the environment, the environment before the file. The f
 store's folder, or the one that ``RECOLLECT_CONFIG`` names::
 
     embedder = "wordllama"
-    limits = "2M/day,extract=500k/day"
+    limits = "2M/day,extract=500k/day"       # or a table: default, and a bank's own under its name
     model = "openai:gpt-5-mini"              # or a table: name, base_url, api_key_env, timeout, temperature, ...
 
     [models.assist]                          # a role's own
@@ -17,7 +17,8 @@ Keys are not kept in it: ``api_key_env`` names the environment's variable that h
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +31,9 @@ from recollect.recall.settings import Arm
 
 CONFIG_FILE: Final = "recollect.toml"
 NONE: Final = "none"  # TOML has no word for nothing
+DEFAULT: Final = "default"
+
+LimitsArgument = str | Sequence[Limit] | Mapping[str, str | Sequence[Limit]]
 
 _KNOWN: Final = ("embedder", "reranker", "time_reader", "recipe", "limits", "cache", "model", "models")
 _CALL: Final = tuple(one.name for one in fields(CallSettings))
@@ -55,6 +59,7 @@ class Settings:
     ``arms`` are those of the recipe where it is ``None``. ``api_key`` goes to endpoints, and is never shown. ``model``
     is the language model for every role that has none of its own in ``models``; it is at ``base_url``, takes
     ``model_key`` (else ``api_key``) and is called as ``call`` says. ``cache`` is the folder of the reply cache.
+    ``limits`` are those of each bank that has its own, and under ``default`` those of all others.
     """
 
     store: str = "./recollect-data"
@@ -69,7 +74,7 @@ class Settings:
     model_key: str | None = field(default=None, repr=False)
     call: CallSettings = CallSettings()
     models: Mapping[Role, ModelSpec] = field(default_factory=dict)
-    limits: tuple[Limit, ...] = ()
+    limits: Mapping[str, tuple[Limit, ...]] = field(default_factory=dict)
     cache: str | None = None
 
 
@@ -95,7 +100,7 @@ def settings_from(environ: Mapping[str, str], *, store: str | None = None) -> Se
 
 
 def _over(filed: Settings, given: Mapping[str, str]) -> Settings:
-    """What the environment says, over what the file says."""
+    """What the environment says, over what the file says; what a role or a bank has of its own in the file stays."""
     own = {role: given.get(f"RECOLLECT_MODEL_{role.upper()}") for role in Role}
     models = {**filed.models, **{role: ModelSpec(name=name) for role, name in own.items() if name}}
     call = filed.call
@@ -115,9 +120,23 @@ def _over(filed: Settings, given: Mapping[str, str]) -> Settings:
         base_url=given.get("RECOLLECT_BASE_URL", filed.base_url),
         call=call,
         models=models,
-        limits=filed.limits if limits is None else limits_of(limits),
+        limits=filed.limits if limits is None else {**filed.limits, **limits_given(limits)},
         cache=given.get("RECOLLECT_CACHE", filed.cache),
     )
+
+
+def limits_given(given: LimitsArgument) -> Mapping[str, tuple[Limit, ...]]:
+    """Limits by the names of banks; what is given for all of them is under ``default``.
+
+    Raises:
+        InvalidInput: one cannot be read, or is of a role that there is not.
+    """
+    if not isinstance(given, Mapping):
+        given = {DEFAULT: given}
+    return {
+        unicodedata.normalize("NFC", bank): limits_of(own) if isinstance(own, str) else tuple(own)
+        for bank, own in given.items()
+    }
 
 
 def limits_of(text: str) -> tuple[Limit, ...]:
@@ -189,7 +208,7 @@ def _filed(told: Mapping[str, Any], folder: Path, environ: Mapping[str, str]) ->
         reranker=_text(told, "reranker") if "reranker" in told else default.reranker,
         time_reader=_text(told, "time_reader") if "time_reader" in told else default.time_reader,
         recipe=_text(told, "recipe") if "recipe" in told else default.recipe,
-        limits=limits_of(_text(told, "limits")) if "limits" in told else default.limits,
+        limits=_filed_limits(told["limits"]) if "limits" in told else default.limits,
         cache=str(folder / Path(_text(told, "cache")).expanduser()) if "cache" in told else default.cache,
     )
     if "model" in told:
@@ -207,6 +226,13 @@ def _filed(told: Mapping[str, Any], folder: Path, environ: Mapping[str, str]) ->
     return replace(
         settings, models={role_named(role): _spec(one, settings.call, environ) for role, one in models.items()}
     )
+
+
+def _filed_limits(told: object) -> Mapping[str, tuple[Limit, ...]]:
+    """Limits as the file tells of them: a text for all banks, or a table of banks."""
+    if not isinstance(told, dict):
+        return limits_given(_text({"limits": told}, "limits"))
+    return limits_given({bank: _text(told, bank, empty=True) for bank in told})
 
 
 def _spec(told: object, call: CallSettings, environ: Mapping[str, str]) -> ModelSpec:
@@ -241,9 +267,9 @@ def _key(name: str, environ: Mapping[str, str]) -> str:
     return key
 
 
-def _text(told: Mapping[str, Any], name: str) -> str:
+def _text(told: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
     value = told[name]
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not (value or empty):
         raise InvalidInput(f"{name} is {value!r}; it is a text")
     return value
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from recollect.app.settings import DEFAULT
+from recollect.domain.jobs import JobRecord, JobState
 from recollect.domain.limits import Limit
+from recollect.errors import LimitReached, NoModel
 from recollect.memory.staff import Work
 from recollect.models.language import LanguageModel, Role
 from recollect.models.languages.metered import Metered
@@ -18,13 +21,15 @@ from recollect.worker import Background, Worker, WorkerSettings
 
 WORKING_ROLES: Final = (Role.EXTRACT, Role.CONSOLIDATE)
 
+_WANTS: Final = (LimitReached.__name__, NoModel.__name__)
+
 
 class Crew:
     """A language model for all banks, metered for each, and a worker for each in the background.
 
     Args:
         model: thinks; one that picks by role, where roles have their own.
-        limits: on the tokens of each bank.
+        limits: on the tokens of a bank, by its name; under ``default`` those of the banks that have none of their own.
         clock: gives the aware present.
         settings: how background work goes.
     """
@@ -33,17 +38,18 @@ class Crew:
         self,
         model: LanguageModel,
         *,
-        limits: Sequence[Limit] = (),
+        limits: Mapping[str, Sequence[Limit]] | None = None,
         clock: Callable[[], datetime],
         settings: WorkerSettings | None = None,
     ) -> None:
-        self._model, self._limits, self._clock, self._settings = model, tuple(limits), clock, settings
+        self._model, self._limits, self._clock, self._settings = model, dict(limits or {}), clock, settings
         self._metered: WeakKeyDictionary[Store, Metered] = WeakKeyDictionary()
 
     def model(self, store: Store) -> Metered:
         """The model that works for a bank and keeps its ledger; the same one each time, so that it sees every call."""
         if store not in self._metered:
-            self._metered[store] = Metered(self._model, store, limits=self._limits, clock=self._clock)
+            limits = self._limits.get(store.name, self._limits.get(DEFAULT, ()))
+            self._metered[store] = Metered(self._model, store, limits=limits, clock=self._clock)
         return self._metered[store]
 
     def work(self, store: Store, consolidators: Sequence[Consolidator]) -> Work | None:
@@ -51,14 +57,14 @@ class Crew:
         if isinstance(self._model, NoLanguageModel):
             return None
         worker = Worker(store, consolidators, clock=self._clock, settings=self._settings)
-        return _CrewWork(Background(worker), self.model(store))
+        return _CrewWork(Background(worker), self.model(store), store, self._clock)
 
 
 class _CrewWork:
-    """A worker in the background, and what its model has left."""
+    """A worker in the background, what its model has left, and what its queue waits for."""
 
-    def __init__(self, background: Background, model: Metered) -> None:
-        self._background, self._model = background, model
+    def __init__(self, background: Background, model: Metered, store: Store, clock: Callable[[], datetime]) -> None:
+        self._background, self._model, self._store, self._clock = background, model, store, clock
 
     def wake(self) -> None:
         self._background.wake()
@@ -67,8 +73,26 @@ class _CrewWork:
         return await self._background.drain()
 
     async def held_up(self) -> tuple[str, ...]:
+        """What keeps jobs waiting: a limit that is used up; else what the queue says, since a limit with something
+        left may be too little for the next call.
+        """
         reached = [await self._model.reached(role) for role in WORKING_ROLES]
-        return tuple(dict.fromkeys(f"jobs wait: {error}" for error in reached if error is not None))
+        told = [str(error) for error in reached if error is not None]
+        told = told or kept_waiting(await self._store.jobs((JobState.WAITING,)), self._clock())
+        return tuple(dict.fromkeys(f"jobs wait: {words}" for words in told))
 
     async def close(self) -> None:
         await self._background.close()
+
+
+def kept_waiting(jobs: Sequence[JobRecord], now: datetime) -> list[str]:
+    """For want of what jobs were put off that are not due again: a line for a limit, another for a model.
+
+    Of jobs that met the same the first in the queue speaks for all: their words differ by the tokens of their prompts.
+    """
+    told: dict[str, str] = {}
+    for job in jobs:
+        kind, _, words = (job.error or "").partition(": ")
+        if kind in _WANTS and job.due is not None and job.due > now:
+            told.setdefault(kind, words)
+    return list(told.values())

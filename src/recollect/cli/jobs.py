@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from recollect.memory.bank import Bank
 
 Ids = list[str] | None
+ALL = "all"
 
 
 def jobs(
@@ -47,11 +48,21 @@ def jobs(
         str | None, typer.Option("--show", metavar="ID", help="All about one job, with the reply that it failed of.")
     ] = None,
     retry: Annotated[
-        Ids, typer.Option("--retry", metavar="ID", help="Let a dead job be tried again; may be repeated.")
+        Ids,
+        typer.Option(
+            "--retry",
+            metavar="ID",
+            help="Let a job that is dead, or has failed and waits, be tried again at once; may be repeated. One that "
+            'runs is taken from its worker. "all" for every one that is dead or has failed.',
+        ),
     ] = None,
     drop: Annotated[
         Ids, typer.Option("--drop", metavar="ID", help="Take a job off the queue; may be repeated.")
     ] = None,
+    reread: Annotated[
+        bool, typer.Option("--reread", help="Have the recipe read every message that nothing was made of yet.")
+    ] = False,
+    recipe: options.Recipe = None,
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
@@ -60,10 +71,13 @@ def jobs(
     from recollect.memory.asking import one_of
 
     with usage():
-        settings = chosen(store=store, embedder=embedder)
+        settings = chosen(store=store, embedder=embedder, recipe=recipe)
         states = [one_of(JobState, name) for name in state or ()]
-        if sum(map(bool, (show, retry, drop, states))) > 1:
-            raise InvalidInput("give one of --state, --show, --retry and --drop")
+        if sum(map(bool, (show, retry, drop, states, reread))) > 1:
+            raise InvalidInput("give one of --state, --show, --retry, --drop and --reread")
+    if reread:
+        _reread(settings, bank, as_json=json)
+        return
     if retry or drop:
         _change(settings, bank, retry or [], drop or [], as_json=json)
         return
@@ -97,16 +111,35 @@ def costs(
 def _change(settings: Settings, bank: str, retry: list[str], drop: list[str], *, as_json: bool) -> None:
     """Job after job; the first that cannot be changed ends it."""
 
-    async def each(opened: Bank) -> None:
+    async def each(opened: Bank) -> list[str]:
         change: Callable[[str], Awaitable[None]] = opened.retry_job if retry else opened.drop_job
-        for job in retry or drop:
+        wanted = await _failed(opened) if ALL in retry else retry or drop
+        for job in wanted:
             await change(job)
             if not as_json:
                 say(f"{printable(job)} {'waits to be tried again' if retry else 'is dropped'}")
+        return wanted
 
-    with_bank(settings, bank, each)
+    changed = with_bank(settings, bank, each)
     if as_json:
-        say_json({"retried": retry} if retry else {"dropped": drop})
+        say_json({"retried" if retry else "dropped": changed})
+    elif not changed:
+        remark(f"no job of bank {bank} has failed")
+
+
+async def _failed(opened: Bank) -> list[str]:
+    """What is dead, or has failed and waits."""
+    return [job.id for job in await opened.jobs("dead", "waiting") if job.error is not None]
+
+
+def _reread(settings: Settings, bank: str, *, as_json: bool) -> None:
+    found = with_bank(settings, bank, lambda opened: opened.reread())
+    if as_json:
+        say_json({"to_read": found})
+    elif found:
+        say(f"{count(found, 'message')} to be read")
+    else:
+        remark(f"nothing to read in bank {bank}")
 
 
 def _list(found: list[JobRecord], bank: str, *, as_json: bool) -> None:

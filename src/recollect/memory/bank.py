@@ -24,7 +24,7 @@ from recollect.errors import InvalidInput, NoModel, RecollectError
 from recollect.memory.asking import Narrowing, kinds_of, names_of, query_of
 from recollect.memory.merges import undo_merge
 from recollect.memory.naming import entity_id_of
-from recollect.memory.queue import Queue
+from recollect.memory.queue import Queue, jobs_to_remake, reading
 from recollect.memory.rebuild import reembed
 from recollect.memory.staff import Work
 from recollect.memory.transfer import export_lines, import_lines
@@ -276,7 +276,8 @@ class Bank(Queue):
         ``messages`` by id; ``session`` and ``speaker`` by name; ``entity`` by id, name or any surface form: every
         message of an item that mentions it, and every message that holds one of its names word for word; ``during``
         by when it was said. What shared a turn with a forgotten message is kept, and encoded anew in the same
-        transaction; what shared something else that was made of both, such as a fact, is read again in the background.
+        transaction; what shared something else that was made of both, such as a fact, is read again in the background,
+        and what goes though it was made of facts that stay too, such as an observation, is made again of these.
         On an error nothing is forgotten.
 
         Raises:
@@ -322,7 +323,7 @@ class Bank(Queue):
         return export_lines(self._store)
 
     async def import_(self, lines: Iterable[str]) -> BankInfo:
-        """Take in what :meth:`export` gave, into an empty bank.
+        """Take in what :meth:`export` gave, into an empty bank; what was still to be done there is done here.
 
         Raises:
             InvalidInput: the bank is not empty, or the lines are no export.
@@ -330,6 +331,7 @@ class Bank(Queue):
         """
         async with self._writing:
             await import_lines(self._store, lines, self._embedder)
+        self.go_on()
         return await self._store.info()
 
     async def rebuild(self) -> BankInfo:
@@ -338,15 +340,32 @@ class Bank(Queue):
             await reembed(self._store, self._embedder)
         return await self._store.info()
 
+    async def reread(self) -> int:
+        """Have the recipe read, in the background, what nothing was made of: kept under another recipe, for example.
+
+        Messages of jobs that wait or run are left to these. Gives how many messages are to be read.
+        """
+        count = 0
+
+        async def derive() -> Changeset:
+            nonlocal count
+            changes, count = await reading(self._store, self._method(None).consolidators, self._clock())
+            return changes
+
+        await self._commit(derive)
+        if count:
+            self.go_on()
+        return count
+
     async def _forget(self, selection: Selection) -> ForgetReceipt:
-        """Forget, with what is left of torn turns, and the jobs that read again what is left of other things."""
+        """Forget, with what is left of torn turns, and the jobs that make anew what is left of other things."""
         torn = await self._store.torn(selection)
         remade = Changeset(seen=torn.version)
         if torn.turns:
             remade = await self._encoder.encode_again(torn, reader=self._store)
-        reread = with_jobs(Changeset(messages=torn.reread), self._method(None).consolidators, self._clock())
-        receipt = await self._store.forget(selection, replace(remade, jobs=reread.jobs))
-        if reread.jobs and self._work is not None:
+        jobs = await jobs_to_remake(torn, self._store, self._method(None).consolidators, self._clock())
+        receipt = await self._store.forget(selection, replace(remade, jobs=jobs))
+        if jobs and self._work is not None:
             self._work.wake()
         return receipt
 

@@ -142,7 +142,7 @@ class BaseMemory:
         @cache
         def method(recipe: str | None) -> Method:
             chosen = self._recipe if recipe is None else recipe_named(recipe)
-            return assembled(chosen, self._finders, model, names)
+            return assembled(chosen, self._finders, model, names, self._clock)
 
         return Bank(
             store,

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from recollect.domain.jobs import JobRecord, JobState
+from collections.abc import Sequence
+from datetime import datetime
+
+from recollect.domain.changes import Changeset
+from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.usage import Cost
 from recollect.errors import NoModel
 from recollect.memory.asking import one_of
 from recollect.memory.staff import Work
-from recollect.store.protocol import Store
+from recollect.ports import Consolidator, with_jobs
+from recollect.store.protocol import Store, StoreReader, Torn
+
+Jobs = tuple[Job, ...]
 
 
 class Queue:
@@ -40,10 +47,12 @@ class Queue:
         return await self._store.jobs(tuple(one_of(JobState, state) for state in states))
 
     async def retry_job(self, job: str) -> None:
-        """Let a job that was put aside be tried again.
+        """Let a job that was put aside, or has failed and waits, be tried again at once, as if it were new.
+
+        A job that runs is taken from its worker, such as one that was killed; what still comes of it is not kept.
 
         Raises:
-            InvalidInput: there is no such job, or it was not put aside.
+            InvalidInput: there is no such job, or it waits and has not failed.
         """
         await self._store.retry_job(job)
         if self._work is not None:
@@ -60,3 +69,23 @@ class Queue:
     async def costs(self) -> list[Cost]:
         """What the bank's model calls have cost, by operation, role and model."""
         return await self._store.costs()
+
+
+async def jobs_to_remake(torn: Torn, store: StoreReader, consolidators: Sequence[Consolidator], now: datetime) -> Jobs:
+    """The jobs by which a recipe makes anew what is torn: what stays is to it as if it were new.
+
+    A job about a single item is left out where no opinion loses a step by it: nobody is to think otherwise because
+    something that he knew all along was put together anew.
+    """
+    mentions = await store.mentions_of(entry.item.id for entry in torn.origins)
+    left = Changeset(messages=torn.reread, items=torn.origins, mentions=tuple(mentions))
+    known = {entry.item.id for entry in torn.origins} - torn.grounds
+    return tuple(job for job in with_jobs(left, consolidators, now).jobs if job.payload not in known)
+
+
+async def reading(store: StoreReader, consolidators: Sequence[Consolidator], now: datetime) -> tuple[Changeset, int]:
+    """The jobs by which a recipe reads what has not been read, and how many messages these are about."""
+    # Read first: whatever changes after this makes the commit fail, and all is looked up anew.
+    seen = (await store.known([], [])).version
+    jobs = with_jobs(Changeset(messages=tuple(await store.unread())), consolidators, now).jobs
+    return Changeset(seen=seen, jobs=jobs), len({message for job in jobs for message in job.messages})

@@ -2,8 +2,10 @@
 
 The first line is a :class:`Header`. Every other one is a value of the domain, its ``type`` beside its fields, in this
 order: ``session``, ``entity``, ``message``, ``item`` (with vector and terms in base64), ``mention``, ``link``,
-``supersession``, ``setting`` (a ``key`` and a ``value``: the bank's profile is one), ``merge``. Times are in ISO 8601;
-a field that is left out is ``null``. Format 1 had no supersessions and no settings; it is still read.
+``supersession``, ``setting`` (a ``key`` and a ``value``: the bank's profile is one), ``merge``, ``job`` (``id``,
+``kind``, ``payload``, the ids of its ``messages``, when it is ``due``): what is still to be done for the bank, be it
+waiting, under way or dead. Where it is taken in, it waits as if it were new. Times are in ISO 8601; a field that is
+left out is ``null``. Format 1 had no supersessions, no settings and no jobs; it is still read.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from recollect.domain.changes import Changeset, Session, Supersession
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.entities import Entity, Mention, Merge
 from recollect.domain.items import IndexedItem
+from recollect.domain.jobs import Job
 from recollect.domain.links import Link
 from recollect.domain.messages import StoredMessage
 from recollect.errors import InvalidInput, MalformedLine
@@ -36,6 +40,17 @@ class Setting:
     value: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingJob:
+    """What of a job is its own, and not the queue's that it stands in."""
+
+    id: str
+    kind: str
+    payload: str
+    messages: tuple[str, ...] = ()
+    due: datetime | None = None
+
+
 _TYPES = {
     "session": ("sessions", Session),
     "entity": ("entities", Entity),
@@ -46,6 +61,7 @@ _TYPES = {
     "supersession": ("supersedes", Supersession),
     "setting": ("settings", Setting),
     "merge": ("merges", Merge),
+    "job": ("jobs", PendingJob),
 }
 _NAMES = {field: name for name, (field, _) in _TYPES.items()}
 
@@ -113,13 +129,28 @@ def _changesets(numbered: Iterable[tuple[int, str]], dimension: int) -> Iterator
 def _values(changes: Changeset, field: str) -> Iterable[object]:
     if field == "settings":
         return [Setting(key=key, value=value) for key, value in changes.settings]
+    if field == "jobs":
+        return [
+            PendingJob(id=one.id, kind=one.kind, payload=one.payload, messages=one.messages, due=one.due)
+            for one in changes.jobs
+        ]
     values: tuple[object, ...] = getattr(changes, field)
     return values
 
 
 def _changeset(field: str, values: list[object]) -> Changeset:
-    cells: dict[str, Any] = {field: tuple((v.key, v.value) if isinstance(v, Setting) else v for v in values)}
+    cells: dict[str, Any] = {field: tuple(map(_cell, values))}
     return Changeset(**cells)
+
+
+def _cell(value: object) -> object:
+    match value:
+        case Setting():
+            return value.key, value.value
+        case PendingJob():
+            return Job(id=value.id, kind=value.kind, payload=value.payload, messages=value.messages, due=value.due)
+        case _:
+            return value
 
 
 def _value(number: int, line: str) -> tuple[str, object]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recollect.domain.banks import BankInfo
 from recollect.domain.changes import Changeset
 from recollect.domain.entities import Entity, Mention, Merge
-from recollect.domain.items import Item, ItemKind
+from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.links import LinkKind
 from recollect.domain.messages import StoredMessage
@@ -97,13 +97,17 @@ class Torn:
 
     ``turns`` would lose some of their messages, and ``left`` are the others. ``reread`` are messages that would stay,
     though something else that was read from them would go: to be read again, since nothing is left of that. Items that
-    were made of other items than turns do not count: they are made anew from what is read.
+    were made of other items than turns do not count: they are made anew from what is read, and from ``origins``: the
+    items that stay, though something that was made of them would go. Turns are none of these. ``grounds`` are the ids
+    of items that an opinion rested on which would go.
     """
 
     version: int
     turns: tuple[Item, ...] = ()
     left: tuple[StoredMessage, ...] = ()
     reread: tuple[StoredMessage, ...] = ()
+    origins: tuple[IndexedItem, ...] = ()
+    grounds: frozenset[str] = frozenset()
 
 
 class Search(Protocol):
@@ -171,6 +175,10 @@ class StoreReader(Protocol):
 
     async def messages_before(self, session: str, position: int, count: int) -> list[StoredMessage]:
         """The last messages of a session before a position, in order: at most ``count``."""
+        ...
+
+    async def unread(self) -> list[StoredMessage]:
+        """Messages from which nothing but turns came, and which no job names that waits or runs."""
         ...
 
     async def items(self, ids: Iterable[str]) -> list[Item]: ...
@@ -244,13 +252,21 @@ class Store(StoreReader, Protocol):
         ...
 
     async def claim(
-        self, kinds: Sequence[str], worker: str, now: datetime, lease_s: float, *, hurry: bool = False
+        self,
+        kinds: Sequence[str],
+        worker: str,
+        now: datetime,
+        lease_s: float,
+        *,
+        hurry: bool = False,
+        failed_before: datetime | None = None,
     ) -> Job | None:
         """Give the worker the job of these kinds that has been due longest; ``None`` when none is due.
 
         It is the worker's until it settles it, and for ``lease_s`` seconds at least: after that it can be claimed
         again, so that a job outlives its worker. One that takes its worker down each time is dead in the end. In a
-        ``hurry``, what is due later counts as due, but for what has failed and is to be tried later.
+        ``hurry``, what is due later counts as due, but for what has failed and is to be tried later; of that, what has
+        used up no attempt counts as due as well where it has ``failed_before`` a moment.
         """
         ...
 
@@ -280,10 +296,10 @@ class Store(StoreReader, Protocol):
         ...
 
     async def retry_job(self, job: str) -> None:
-        """Let a dead job wait again, for at once.
+        """Let a job that is dead or has failed wait as if it were new, for at once; one that runs is taken away.
 
         Raises:
-            InvalidInput: no dead job has this id.
+            InvalidInput: no such job has this id.
         """
         ...
 
@@ -333,7 +349,8 @@ class Store(StoreReader, Protocol):
     def dump(self) -> AsyncIterator[Changeset]:
         """The whole bank as changesets, in an order in which they can be committed.
 
-        Jobs and the ledger are left out: they belong to the place where a bank is kept, not to what it remembers.
+        Jobs come last, and as they were when they were queued, whatever has become of them since. The ledger is left
+        out: it belongs to the place where a bank is kept, not to what it remembers.
         """
         ...
 

@@ -64,13 +64,31 @@ class JobsContract:
     async def test_a_burst_costs_one_run_when_it_is_over(self, store: Store) -> None:
         await store.commit(changes_of([message(0), message(1)]))
         await queued(store, replace(MERGE, payload="old", messages=("m1",), due=SOON))
-        await queued(store, replace(MERGE, payload="new", messages=("m0",), due=LATER))
+        await queued(store, replace(MERGE, payload="new", messages=("m0",), due=SOON + timedelta(seconds=60)))
         await queued(store, replace(MERGE, payload="new", due=SOON))
-        assert await claimed(store, at=31) is None
-        job = await running(store, at=3601)
-        assert (job.payload, job.messages, job.due) == ("new", ("m0", "m1"), LATER)
+        assert await claimed(store, at=89) is None
+        job = await running(store, at=91)
+        assert (job.payload, job.messages, job.due) == ("new", ("m0", "m1"), SOON + timedelta(seconds=60))
         await store.settle(job, now=LATER)
         assert await store.jobs() == []
+
+    async def test_a_burst_that_does_not_end_puts_a_job_off_for_ten_minutes(self, store: Store) -> None:
+        async def due_after(seconds: float) -> float:
+            await queued(store, replace(MERGE, due=NOW + timedelta(seconds=seconds)))
+            (record,) = await store.jobs()
+            assert record.due is not None
+            return (record.due - NOW).total_seconds()
+
+        assert [await due_after(n) for n in (30, 600, 629, 700, 9_000, 20)] == [30, 600, 629, 630, 630, 630]
+        job = await running(store, at=630)
+        # What is added while it runs is for its next run, which can be put off as well.
+        assert [await due_after(n) for n in (660, 1_500)] == [660, 1_260]
+        await store.settle(job, now=LATER)
+        assert await due_after(1_500) == 1_260
+        job = await running(store, at=1_260)
+        await store.settle(job, error="busy", retry_at=LATER, now=NOW)
+        assert await due_after(20) == 3_600, "nor is what failed tried sooner"
+        assert await due_after(9_000) == 3_600
 
     async def test_what_is_queued_while_it_runs_runs_once_more(self, store: Store) -> None:
         await store.commit(changes_of([message(0), message(1), message(2)]))
@@ -110,6 +128,7 @@ class JobsContract:
         await queued(store, MERGE)
         await store.settle(await running(store), error="broken", now=NOW)
         await queued(store, replace(MERGE, due=SOON))
+        assert [(record.error, record.failed) for record in await store.jobs()] == [(None, None)]
         assert await claimed(store) is None
         assert (await running(store, at=31)).attempts == 1
 
@@ -151,6 +170,21 @@ class JobsContract:
         await store.settle(job, error="busy", retry_at=SOON, counted=False, now=NOW)
         assert await claimed(store, hurry=True) is None
         assert await claimed(store, at=3601, hurry=True) is not None
+
+    async def test_a_hurry_is_for_what_failed_before_and_used_up_no_attempt(self, store: Store) -> None:
+        async def found(before: float, *, hurry: bool = True) -> Job | None:
+            moment = NOW + timedelta(seconds=before)
+            return await store.claim(["merge"], "w1", NOW, LEASE_S, hurry=hurry, failed_before=moment)
+
+        await queued(store, MERGE)
+        await store.settle(await running(store), error="no tokens", retry_at=LATER, counted=False, now=NOW)
+        assert await found(0) is None
+        assert await found(1, hurry=False) is None
+        job = await found(1)
+        assert job is not None
+        assert (job.attempts, job.failures) == (1, 1)
+        await store.settle(job, error="no JSON", retry_at=LATER, now=NOW)
+        assert await found(1) is None, "its own fault"
 
     async def test_a_worker_that_is_late_settles_nothing(self, store: Store) -> None:
         await queued(store, MERGE)
@@ -212,11 +246,31 @@ class JobsContract:
         for act in (store.retry_job, store.drop_job):
             with pytest.raises(InvalidInput, match="nothing"):
                 await act("nothing")
-        with pytest.raises(InvalidInput, match="j1"):
-            await store.retry_job("j1")
         await store.drop_job("j1")
         with pytest.raises(LostLease):
             await store.commit(changes_of([message(0)], settles=job))
+
+    async def test_a_job_that_failed_or_runs_is_tried_again_by_hand_as_if_it_were_new(self, store: Store) -> None:
+        await store.commit(changes_of([message(0), message(1)]))
+        await queued(store, replace(MERGE, messages=("m0",), due=SOON))
+        with pytest.raises(InvalidInput, match="j1"):
+            await store.retry_job("j1")  # it has not failed: it waits for its time
+        job = await running(store, at=31)
+        await store.settle(job, error="busy", reply="{", retry_at=LATER, now=SOON)
+        await store.retry_job("j1")
+        (record,) = await store.jobs()
+        assert (record.state, record.attempts, record.due) == (JobState.WAITING, 0, None)
+        assert (record.error, record.reply, record.failed) == (None, None, None)
+        taken = await running(store)
+        assert taken.failures == 0
+        await queued(store, replace(MERGE, messages=("m1",)))
+        await store.retry_job("j1")  # its worker is gone
+        with pytest.raises(LostLease):
+            await store.settle(taken, now=NOW)
+        again = await running(store, "w2")
+        assert (again.messages, again.attempts) == (("m0", "m1"), 1)
+        await store.settle(again, now=NOW)
+        assert await store.jobs() == []
 
     async def test_jobs_name_messages_that_are_there(self, store: Store) -> None:
         about = replace(MERGE, messages=("m1", "m0"))

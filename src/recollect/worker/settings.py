@@ -13,6 +13,7 @@ from recollect.errors import (
     InvalidReply,
     LimitReached,
     MissingExtra,
+    ModelUnavailable,
     NoModel,
     StoreError,
 )
@@ -28,7 +29,8 @@ class WorkerSettings:
     ``concurrency`` jobs of a bank are done at a time. A claimed job is nobody else's for ``lease_s`` seconds; one that
     has not ended its calls after nine tenths of that has failed, so that no two workers are at it, and no job that
     hangs is for ever. One that failed is tried again after ``backoff_s``, four times that, sixteen times that, at most
-    ``longest_backoff_s``; after ``attempts`` tries it is put aside. An idle worker looks every ``poll_s`` seconds, or
+    ``longest_backoff_s``; after ``attempts`` tries it is put aside, but for those in which no model could be reached,
+    of which there may be any number. An idle worker looks every ``poll_s`` seconds, or
     when it is woken. Where it is not ``automatic``, it works only when it is told to (``wait=True``, ``Bank.work``),
     and leaves the rest to others.
 
@@ -63,7 +65,7 @@ def retry_at(job: Job, error: Exception, now: datetime, settings: WorkerSettings
 
     A limit says itself when it opens again; where it never does, where no model can be asked, and where a bank is to be
     opened anew, the job waits for somebody to change that, and looks again once in a while. What the store could not
-    keep is tried again until it can.
+    keep, and a model that cannot be reached, is tried again until it can: the latter ever more seldom.
     """
     soonest = now + timedelta(seconds=settings.backoff_s)
     longest = now + timedelta(seconds=settings.longest_backoff_s)
@@ -73,6 +75,8 @@ def retry_at(job: Job, error: Exception, now: datetime, settings: WorkerSettings
         return longest
     if isinstance(error, StoreError):
         return soonest
+    if isinstance(error, ModelUnavailable):
+        return now + timedelta(seconds=backoff_s(job.failures + 1, settings))
     if job.attempts >= settings.attempts:
         return None
     return now + timedelta(seconds=backoff_s(job.attempts, settings))
@@ -86,7 +90,7 @@ def backoff_s(attempts: int, settings: WorkerSettings) -> float:
 
 def counts(error: Exception) -> bool:
     """Whether a failure uses up one of a job's attempts: what says nothing of the job itself does not."""
-    return not isinstance(error, LimitReached | NoModel | MissingExtra | StoreError)
+    return not isinstance(error, LimitReached | NoModel | MissingExtra | ModelUnavailable | StoreError)
 
 
 def reply_of(error: Exception) -> str | None:

@@ -80,16 +80,17 @@ class Worker:
     async def drain(self, *, hurry: bool = False) -> WorkReport:
         """Work until nothing is due and nothing is under way; in a ``hurry``, also do what would only be due later.
 
-        What failed and is to be tried again later is left waiting, and reported. Where the store is out of reach, the
-        report says so.
+        What failed and is to be tried again later is left waiting, and reported. In a hurry, what failed before that of
+        something else than itself, of a limit or of a model that was not there, is tried once. Where the store is out
+        of reach, the report says so.
         """
         tally, began = _Tally(), self._clock()
-        await self._pass(tuple(self._consolidators), tally, hurry=False)
+        await self._pass(tuple(self._consolidators), tally, hurry=None)
         while hurry:
             before = tally.outcomes.total()
             # In the order of the consolidators: what one kind of job makes, the next then sees whole.
             for kind in self._consolidators:
-                await self._pass((kind,), tally, hurry=True)
+                await self._pass((kind,), tally, hurry=began)
             hurry = tally.problem is None and tally.outcomes.total() > before
         return WorkReport(outcomes=dict(tally.outcomes), errors=await self._errors(tally, began))
 
@@ -100,7 +101,7 @@ class Worker:
             while True:
                 self._awake.clear()  # before looking: what is queued while it looks wakes it again
                 tally.problem = None
-                await self._start_all(group, tuple(self._consolidators), tally, hurry=False)
+                await self._start_all(group, tuple(self._consolidators), tally, hurry=None)
                 if tally.problem not in (None, told):
                     _log.warning("the jobs of bank %r are out of reach: %s", self._store.name, tally.problem)
                 told = tally.problem
@@ -118,8 +119,11 @@ class Worker:
             return (_told(exc),)
         return left_behind(records, kinds=self._consolidators.keys(), since=since)
 
-    async def _pass(self, kinds: Sequence[str], tally: _Tally, *, hurry: bool) -> None:
-        """Jobs of these kinds until none is left to claim, and nothing that may cause more is being done here."""
+    async def _pass(self, kinds: Sequence[str], tally: _Tally, *, hurry: datetime | None) -> None:
+        """Jobs of these kinds until none is left to claim, and nothing that may cause more is being done here.
+
+        ``hurry`` is when somebody began to be in a hurry; here and below.
+        """
         async with asyncio.TaskGroup() as group:
             while tally.problem is None:
                 await self._start_all(group, kinds, tally, hurry=hurry)
@@ -127,7 +131,9 @@ class Worker:
                     return
                 await asyncio.wait(set(self._under_way), return_when=asyncio.FIRST_COMPLETED)
 
-    async def _start_all(self, group: asyncio.TaskGroup, kinds: Sequence[str], tally: _Tally, *, hurry: bool) -> None:
+    async def _start_all(
+        self, group: asyncio.TaskGroup, kinds: Sequence[str], tally: _Tally, *, hurry: datetime | None
+    ) -> None:
         """Start on every job that can be claimed, as slots become free."""
         found = True
         while found:
@@ -137,7 +143,7 @@ class Worker:
             found = await looked
 
     async def _claim_and_do(
-        self, kinds: Sequence[str], tally: _Tally, looked: asyncio.Future[bool], *, hurry: bool
+        self, kinds: Sequence[str], tally: _Tally, looked: asyncio.Future[bool], *, hurry: datetime | None
     ) -> None:
         async with self._slots:
             with self._counted():
@@ -149,10 +155,17 @@ class Worker:
                 tally.outcomes[await self._attempt(job)] += 1
         self._awake.set()  # it may have caused others
 
-    async def _claimed(self, kinds: Sequence[str], tally: _Tally, *, hurry: bool) -> Job | None:
+    async def _claimed(self, kinds: Sequence[str], tally: _Tally, *, hurry: datetime | None) -> Job | None:
         """A job that is this worker's now; one that is claimed while we are cancelled goes back at once."""
         claiming = asyncio.create_task(
-            self._store.claim(kinds, self._name, self._clock(), self._settings.lease_s, hurry=hurry)
+            self._store.claim(
+                kinds,
+                self._name,
+                self._clock(),
+                self._settings.lease_s,
+                hurry=hurry is not None,
+                failed_before=hurry,
+            )
         )
         cancelled = await _ended(claiming)
         try:

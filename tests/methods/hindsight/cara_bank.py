@@ -35,13 +35,17 @@ class Iris:
     """A bank and short ways to fill it and to look into it."""
 
     def __init__(self, store):
-        self.store = store
+        self.store, self.now = store, NOW
         self._encoder = TurnEncoder(EMBEDDER)
 
     def parts(self, *replies):
         """Parts whose model gives these replies; the model is ``parts.model``."""
         return Parts(
-            embedder=EMBEDDER, retriever=TemprRetriever(EMBEDDER), model=ScriptedModel(replies), names=KnownNames()
+            embedder=EMBEDDER,
+            retriever=TemprRetriever(EMBEDDER),
+            model=ScriptedModel(replies),
+            names=KnownNames(),
+            clock=lambda: self.now,
         )
 
     async def said(self, id_, text, *, at=AT, speaker="Ada", session="s1"):
@@ -83,15 +87,15 @@ class Iris:
         """Form an opinion; its id is ``opinion:{stem}``."""
         await self.take(step(stem, text, confidence, Assessment.FORMED, evidence, *names), at=at)
 
-    async def take(self, *steps, at=NOW):
-        changes = await self.steps(*steps, at=at)
+    async def take(self, *steps, at=NOW, stored=None):
+        """Take steps that are thought in the present of ``at``, and stored then or at another time."""
+        changes = await self.steps(*steps, at=at, stored=stored)
         await self.store.commit(changes)
         return changes
 
-    async def steps(self, *steps, at=NOW):
-        return await take_steps(
-            lambda held: steps, at=at, parts=self.parts(), reader=self.store, settings=OpinionSettings()
-        )
+    async def steps(self, *steps, at=NOW, stored=None):
+        parts = replace(self.parts(), clock=lambda: stored or at)
+        return await take_steps(lambda held: steps, at=at, parts=parts, reader=self.store, settings=OpinionSettings())
 
     async def profile(self, profile):
         await self.store.commit(Changeset(settings=(profile_setting(profile),)))
@@ -101,6 +105,7 @@ class Iris:
 
     async def work(self, reinforcer, fact, *, now=NOW):
         """Do a fact's job as a worker does; gives what was committed."""
+        self.now = now
         derive = await reinforcer.consolidate(job_of(fact), self.store, now)
         changes = await derive()
         if changes.items:

@@ -269,13 +269,77 @@ async def test_an_opinion_is_formed_once_and_not_reset(store):
     assert await facts_of(store) == [held]
 
 
-async def test_a_reply_that_breaks_an_invariant_changes_nothing(store):
+async def test_where_every_reply_breaks_an_invariant_nothing_changes(store):
     await retain(store, [said("word " * 40, "m1"), said("word " * 40, "m2")])
     before = await dumped(store)
-    consolidator = extractor(facts(fact("Fine")), facts(fact("Not fine", 3)), chunk_tokens=60)
-    with pytest.raises(InvalidReply, match="names message 3; they are numbered 1 to 2"):
+    consolidator = extractor(facts(fact("Not fine", 2)), facts(fact("Not fine", 3)), chunk_tokens=60)
+    with pytest.raises(InvalidReply, match="names message 2; they are numbered 1 to 1"):
         await consolidator.consolidate(job("m1", "m2"), store, NOON)
     assert await dumped(store) == before
+
+
+def unreadable(*marks):
+    """Fails of chunks that hold one of these marks, and finds a fact in any other."""
+
+    def reply(prompt, kind):
+        if any(mark in prompt.text.split("<messages>")[1] for mark in marks):
+            raise InvalidReply("broken", "{}")
+        return facts(fact(f"Read {prompt.subject}", prompt.text.count("[")))
+
+    return FunctionModel(reply)
+
+
+async def test_a_chunk_that_cannot_be_read_is_left_to_a_job_of_its_own(store):
+    await retain(store, [said(f"number {n} " + "word " * 40, f"m{n}", minutes=n) for n in range(7)])
+    consolidator = extractor(model=unreadable("number 2"), chunk_tokens=60, chunks=4)
+    changes = await work(store, consolidator, job(*(f"m{n}" for n in range(7))))
+    assert {item.text for item in await facts_of(store)} == {"Read s#0.", "Read s#1.", "Read s#3."}
+    assert [(one.id, one.payload, one.messages, one.due) for one in changes.jobs] == [
+        ("hindsight.extract:s", "s", ("m4", "m5", "m6"), NOON),
+        ("hindsight.extract#2:s", "s", ("m2",), NOON),
+    ]
+    rest, alone = changes.jobs
+    await work(store, consolidator, rest)
+    assert len(await facts_of(store)) == 6
+    with pytest.raises(InvalidReply, match="broken"):
+        await consolidator.consolidate(alone, store, NOON)
+    await work(store, extractor(model=unreadable()), alone)
+    assert len(await facts_of(store)) == 7
+
+
+async def test_no_session_is_called_so_that_a_chunks_job_is_taken_for_its_own(store):
+    for session in ("s", "s#1", "#1:s", "1:s"):
+        messages = [said(words + " word" * 40, f"{session}{words}") for words in ("good", "bad")]
+        await retain(store, messages, session)
+        ids = [message.id for message in messages]
+        await work(store, extractor(model=unreadable("bad"), chunk_tokens=60), job(*ids, session=session))
+    waiting = {one.id: one.messages for one in await store.jobs()}
+    assert waiting == {f"hindsight.extract#1:{s}": (f"{s}bad",) for s in ("s", "s#1", "#1:s", "1:s")}
+
+
+async def test_a_chunk_that_was_forgotten_meanwhile_is_not_left_to_anybody(store):
+    await retain(store, [said(f"number {n} " + "word " * 40, f"m{n}") for n in range(3)])
+    consolidator = extractor(model=unreadable("number 2"), chunk_tokens=60, context_messages=0)
+    derive = await consolidator.consolidate(job("m0", "m1", "m2"), store, NOON)
+    assert [one.messages for one in (await derive()).jobs] == [("m2",)]
+    await store.forget(Selection(messages=("m2",)))
+    changes = await derive()
+    assert ([entry.item.text for entry in changes.items], changes.jobs) == (["Read s#0.", "Read s#1."], ())
+
+
+async def test_forgetting_reaches_the_job_of_a_chunk(store):
+    await retain(store, [said(words + " word" * 40, words) for words in ("good", "bad")])
+    await work(store, extractor(model=unreadable("bad"), chunk_tokens=60), job("good", "bad"))
+    assert [one.messages for one in await store.jobs()] == [("bad",)]
+    await store.forget(Selection(messages=("bad",)))
+    assert await store.jobs() == []
+
+
+async def test_an_outage_is_told_before_a_broken_reply(store):
+    await retain(store, [said("word " * 40, "m1"), said("word " * 40, "m2")])
+    consolidator = extractor(facts(fact("Not fine", 3)), ModelUnavailable("down"), chunk_tokens=60)
+    with pytest.raises(ModelUnavailable):
+        await consolidator.consolidate(job("m1", "m2"), store, NOON)
 
 
 async def test_a_model_that_fails_lets_the_other_chunks_end(store):
@@ -289,13 +353,20 @@ async def test_a_model_that_fails_lets_the_other_chunks_end(store):
         await asyncio.sleep(0)
         ended.append(number)
 
-    with pytest.raises(ModelUnavailable):
-        await every(call(number) for number in range(3))
-    assert ended == [1, 2]
+    first, *others = await every(call(number) for number in range(3))
+    assert (type(first), others, ended) == (ModelUnavailable, [None, None], [1, 2])
     consolidator = extractor(ModelUnavailable("down"), NOTHING, chunk_tokens=60)
-    with pytest.raises(ModelUnavailable):
-        await consolidator.consolidate(job("m1", "m2"), store, NOON)
+    changes = await work(store, consolidator, job("m1", "m2"))
+    assert [(one.id, one.messages) for one in changes.jobs] == [("hindsight.extract#0:s", ("m1",))]
     assert len(consolidator._parts.model.prompts) == 2
+
+
+async def test_who_stops_the_reading_stops_it(store):
+    async def call():
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await every([call()])
 
 
 async def test_what_others_write_meanwhile_is_derived_from(store):
@@ -309,6 +380,14 @@ async def test_what_others_write_meanwhile_is_derived_from(store):
     await store.commit(await derive())
     assert len(await facts_of(store)) == 1
     assert len(consolidator._parts.model.prompts) == 1
+
+
+async def test_a_fact_that_repeats_a_message_without_citing_it_is_forgotten_with_it(store):
+    await retain(store, [said("I adopted Toby", "m1"), said("My account code is QZX-99812-KLMN", "m2", speaker="Bob")])
+    told = fact("Ada adopted Toby, and Bob's account code is QZX-99812-KLMN", 1)
+    await work(store, extractor(facts(told, fact("Ada has a dog"))), job("m1", "m2"))
+    await store.forget(Selection(messages=("m2",)))
+    assert [item.text for item in await facts_of(store)] == ["Ada has a dog."]
 
 
 async def test_a_message_forgotten_meanwhile_is_not_remembered_by_a_fact(store):

@@ -23,6 +23,7 @@ from recollect.methods.hindsight.facts import (
     leftovers,
     narrative,
     new_drafts,
+    quoted,
 )
 from recollect.methods.hindsight.opinions import opinion_id
 from recollect.methods.hindsight.replies import (
@@ -286,6 +287,39 @@ def test_a_fact_becomes_an_item():
     assert draft.names == (("Toby", EntityKind.PERSON), ("Leeds", EntityKind.LOCATION))
 
 
+@pytest.mark.parametrize(
+    ("text", "others", "found"),
+    [
+        ("Bob's account code is QZX-99812-KLMN.", ["My code is QZX-99812-KLMN", "Nice"], [1]),
+        ("Ada lives in BEECH  lane, next to the old mill.", ["in Beech Lane, next\nto the mill"], [1]),
+        ("Ada lives in Beech Lane, next to the old mill.", ["Beech Lane, next to"], []),
+        ("Ada's number is 0114 496 0123.", ["no", "call 01144960123", "or 0114-496-0123"], [2, 3]),
+        ("Ada's number is 01144960123.", ["call 0114 496 0123"], [1]),
+        ("She paid 1140 in 2022.", ["1140 in 2022?"], []),
+        ("Ada said that her account code is known.", ["that her account code is known"], []),
+        ("Ada's PIN is 445566.", ["445566?"], []),
+        ("", ["", "Hi"], []),
+    ],
+)
+def test_a_message_that_is_repeated_but_not_cited_is_a_source(text, others, found):
+    cited = message(0, "Well, Ada said that her account code is known. 445566.")
+    shown = [cited, *(message(n, words) for n, words in enumerate(others, start=1))]
+    assert [one.position for one in quoted(text, [cited], shown)] == found
+
+
+def test_what_a_picture_shows_is_repeated_too():
+    shown = [message(0), message(1, captions=("a letter from the clinic in Leeds",))]
+    assert quoted("Ada has a letter from the clinic in Leeds.", shown[:1], shown) == shown[1:]
+
+
+def test_who_is_repeated_comes_after_who_is_cited_and_dates_nothing():
+    of = chunk(messages=3)
+    code = replace(of.shown[3], text="My code is 99812-77")
+    of = replace(of, messages=(*of.messages[:2], code))
+    (draft,) = drafts(ExtractedFacts(facts=(fact("Ada's code is 99812", 2),)), of)
+    assert (draft.item.sources, draft.item.mentioned) == (("m1", "m3"), of.messages[0].at)
+
+
 def test_a_time_that_no_word_gives_is_put_in_words():
     (draft,) = drafts(ExtractedFacts(facts=(fact("Ada left", 2, start="2023-07"),)), chunk())
     assert draft.item.occurrences[0].words == "July 2023"
@@ -327,6 +361,14 @@ def test_what_is_kept_already():
         ("x1.", NOON - timedelta(days=1)),
         ("x2.", NOON),
     ]
+
+
+def test_the_opposite_of_what_is_held_is_kept_beside_it():
+    of = chunk(assistant=(2, 3))
+    held = drafts(ExtractedFacts(facts=(fact("I think cats are better than dogs", 2, type="opinion"),)), of)
+    told = ("I think dogs are better than cats", "I think cats are not better than dogs", "I believe cats are better")
+    made = drafts(ExtractedFacts(facts=tuple(fact(one, 3, type="opinion") for one in told)), of)
+    assert new_drafts(made, [draft.item for draft in held]) == made
 
 
 def test_causal_links_weigh_one_and_say_how():

@@ -13,6 +13,7 @@ from recollect.errors import StaleWrite
 from recollect.methods.hindsight.opinions import in_first_person, opinion_id, opinion_of_step, trajectories
 from recollect.store.protocol import Selection
 
+YEAR = timedelta(days=365)
 PYTHON = "I think Python is the best language for data science. Its libraries are everywhere."
 
 
@@ -21,18 +22,27 @@ PYTHON = "I think Python is the best language for data science. Its libraries ar
     [
         "I believe remote work is good for the team.",
         "In my view, remote working is good for the team",
-        "I've come to believe that for the team, remote work is good!",
+        "I've come to believe that Remote  work: is good for the teams!",
         "Previously I thought little of it, but now I feel remote work is good for the team",
-        "I now think remote work is not good for the team",
     ],
 )
-def test_statements_on_one_matter_are_one_opinion(statement):
+def test_statements_in_the_same_words_are_one_opinion(statement):
     assert opinion_id(statement) == opinion_id("I think remote work is good for the team.")
 
 
 @pytest.mark.parametrize(
     "statement",
-    ["I think remote work is good for the families", "I think remote work", "I think Ada is good", "I think so", ""],
+    [
+        "I think remote work is good for the families",
+        "I think remote work is not good for the team.",
+        "I don't think remote work is good for the team.",
+        "I think the team is good for remote work.",
+        "I think remote work was good for the team.",
+        "I think remote work",
+        "I think Ada is good",
+        "I think so",
+        "",
+    ],
 )
 def test_statements_on_other_matters_are_other_opinions(statement):
     assert opinion_id(statement) != opinion_id("I think remote work is good for the team.")
@@ -40,6 +50,34 @@ def test_statements_on_other_matters_are_other_opinions(statement):
 
 def test_statements_of_small_words_alone_are_told_apart():
     assert opinion_id("I think so") != opinion_id("I think not")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I think Bram should hire Marta.", "I think Marta should hire Bram."),
+        ("I think dogs are better than cats.", "I think cats are better than dogs."),
+        ("I think he owes her.", "I think she owes him."),
+        ("私は猫が犬より好きだと思う", "私は犬が猫より好きだと思う"),
+    ],
+)
+def test_who_does_it_to_whom_makes_another_opinion(one, other):
+    assert opinion_id(one) != opinion_id(other)
+
+
+def test_what_is_thought_for_and_against_one_thing_bears_like_names():
+    told = (
+        "I think dogs are better than cats",
+        "I think cats are better than dogs",
+        "I doubt it",
+        "dogs aren't better",
+    )
+    matters = [opinion_id(one).partition("-")[0] for one in told]
+    assert (matters[0] == matters[1], len(set(matters))) == (True, 3)
+
+
+def test_a_short_not_is_a_not():
+    assert opinion_id("I think it doesn't fit") == opinion_id("I think it doesn’t fit") == opinion_id("it does not fit")
 
 
 @pytest.mark.parametrize(
@@ -200,6 +238,32 @@ async def test_a_question_asked_in_the_past_records_nothing_before_what_it_rests
         await iris.take(step("py", PYTHON, 0.7, Assessment.FORMED, ["f1"]), at=AT - timedelta(days=400))
         (kept,) = await iris.store.items(["opinion:py:0:formed"])
     assert (kept.mentioned, kept.recorded) == (AT - timedelta(days=400), fact.recorded)
+
+
+async def test_a_step_is_recorded_when_it_is_stored_whatever_the_present_of_the_question():
+    async with opened() as iris:
+        await iris.fact("f1", "Ada uses Python.", "Ada")
+        await iris.fact("f2", "Julia is faster.", "Julia")
+        await iris.take(step("py", PYTHON, 0.7, Assessment.FORMED, ["f1"]), at=NOW + YEAR, stored=NOW)
+        later = NOW + timedelta(days=1)
+        await iris.take(step("py", PYTHON, 0.5, Assessment.REVISED, ["f2"]), at=AT - YEAR, stored=later)
+        first, second = await iris.store.items(["opinion:py:0:formed", "opinion:py:1:revised"])
+        (opinion,) = await iris.opinions()
+    assert (first.recorded, first.superseded, second.recorded) == (NOW, later, later)
+    assert [one.at for one in opinion.steps] == [NOW, NOW]
+    assert (opinion.formed, second.mentioned) == (NOW, NOW)
+
+
+async def test_a_step_is_dated_by_the_present_of_a_question_about_the_past():
+    async with opened() as iris:
+        await iris.fact("f1", "Ada uses Python.", "Ada")
+        await iris.fact("f2", "Julia is faster.", "Julia")
+        await iris.take(step("py", PYTHON, 0.7, Assessment.FORMED, ["f1"]), at=NOW - YEAR, stored=NOW)
+        await iris.take(step("py", PYTHON, 0.5, Assessment.WEAKEN, ["f2"]), at=NOW)
+        (kept,) = await iris.store.items(["opinion:py:0:formed"])
+        (opinion,) = await iris.opinions()
+    assert (kept.recorded, kept.mentioned) == (NOW, NOW - YEAR)
+    assert [one.at for one in opinion.steps] == [NOW - YEAR, NOW]
 
 
 async def test_opinions_on_an_entity():

@@ -9,7 +9,8 @@ from recollect.domain.banks import Disposition, Profile
 from recollect.domain.items import ItemKind
 from recollect.domain.links import LinkKind
 from recollect.domain.opinions import Assessment
-from recollect.errors import InvalidReply, ModelUnavailable
+from recollect.domain.queries import Scope
+from recollect.errors import InvalidInput, InvalidReply, ModelUnavailable
 from recollect.methods.hindsight.answer import NOTHING_FOUND
 from recollect.methods.hindsight.disposition import verbalised
 from recollect.methods.hindsight.opinions import opinion_id
@@ -198,7 +199,7 @@ async def test_an_opinion_that_is_held_is_revised_and_not_doubled():
         named = formed("I think Ben needs an office.", confidence=0.5, rests_on=(2,), updates=3, entities=())
         answer = await reflect(iris, iris.parts(reflected(named, citations=(2,))))
         await iris.fact("f3", "Ben was promoted.", "Ben", at=AT + timedelta(days=2))
-        again = formed("I believe that for the team, remote work is good", confidence=0.8, rests_on=(3,))
+        again = formed("I believe that remote working is good for the team", confidence=0.8, rests_on=(3,))
         await reflect(iris, iris.parts(reflected(again, citations=(3,))))
         (held,) = await iris.opinions()
     assert answer.opinions == (held.id,)
@@ -221,10 +222,48 @@ async def test_asking_again_grows_no_trajectory():
         assert [one.confidence for one in held.steps] == [0.7]
         await reflect(iris, iris.parts(reflected(formed(confidence=0.4))))
         (held,) = await iris.opinions()
-    assert [(one.assessment, one.confidence, one.evidence) for one in held.steps] == [
+    assert [(one.assessment, pytest.approx(one.confidence), one.evidence) for one in held.steps] == [
         ("formed", 0.7, ("f1",)),
-        ("revised", 0.4, ("f1",)),
+        ("revised", 0.55, ("f1",)),
     ]
+
+
+async def test_second_thoughts_alone_move_an_opinion_by_no_more_than_one_fact_would():
+    """However often it is asked, and whatever is answered."""
+    async with opened() as iris:
+        await remote(iris)
+        told = []
+        for confidence in (0.8, 0.1, 0.1, 0.0, 1.0, 1.0, 0.75):
+            await reflect(iris, iris.parts(reflected(formed(confidence=confidence))))
+            told.append((await iris.opinions())[0].confidence)
+        await iris.fact("f2", "Ben missed two remote meetings.", "Ben", at=AT + timedelta(days=1))
+        parts = iris.parts(reflected(formed(confidence=0.1, rests_on=(1, 2))), reflected(formed(confidence=0.0)))
+        for _ in range(2):
+            answer = await reflect(iris, parts)
+        (held,) = await iris.opinions()
+    assert told == pytest.approx([0.8, 0.65, 0.65, 0.65, 0.8, 0.95, 0.8])
+    assert (held.confidence, held.steps[-1].evidence, answer.opinions) == (0.0, ("f1",), (held.id,))
+    assert (held.steps[-2].confidence, held.steps[-2].evidence) == (0.1, ("f2",))
+
+
+def test_the_step_of_second_thoughts_is_in_bounds():
+    with pytest.raises(InvalidInput, match="alpha"):
+        ReflectSettings(alpha=0.0)
+
+
+async def test_what_was_believed_at_a_time_is_what_had_been_stored_by_then():
+    async with opened() as iris:
+        await remote(iris)
+        iris.now = NOW + timedelta(days=10)
+        await reflect(iris, iris.parts(reflected(formed())), now=NOW)
+        (kept,) = await iris.store.items_of([ItemKind.OPINION])
+        retriever = iris.parts().retriever
+        found = []
+        for moment in (NOW + timedelta(days=5), NOW + timedelta(days=11)):
+            asked = query("remote work", scope=Scope(kinds=(ItemKind.OPINION,), as_of=moment))
+            found.append(await retriever.retrieve(asked, iris.store))
+    assert (kept.mentioned, kept.recorded) == (NOW, NOW + timedelta(days=10))
+    assert [[one.id for one in recall.evidence] for recall in found] == [[], [kept.id]]
 
 
 async def test_an_opinion_that_rests_on_itself_alone_does_not_move():

@@ -70,6 +70,7 @@ def parts(*replies, model=None, embedder=None):
         retriever=NoRetriever(),
         model=model or ScriptedModel(list(replies)),
         names=KnownNames(),
+        clock=lambda: NOON,
     )
 
 

@@ -13,6 +13,7 @@ from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.messages import Role as Voice
 from recollect.domain.messages import StoredMessage
+from recollect.errors import InvalidReply
 from recollect.methods.hindsight.evidence import indented, one_line, weekday_and_time
 from recollect.methods.hindsight.facts import Chunk, causal_links, check_facts, cut, drafts_of, leftovers, new_drafts
 from recollect.methods.hindsight.replies import ExtractedFacts
@@ -63,19 +64,25 @@ class Extractor:
         return tuple(_job(session, ids, due) for session, ids in sessions.items())
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
-        """Read the job's messages, a call a chunk; what is derived stores the facts of them all, or of none.
+        """Read the job's messages, a call a chunk; what is derived stores the facts of all chunks that could be read.
 
-        What is too much for one job is left to the next, which is queued together with the facts.
+        A chunk that could not is left to a job of its own, where it fails, waits and dies without the others; what is
+        too much for one job is left to the next. Both are queued together with the facts.
+
+        Raises:
+            ModelError: no chunk could be read.
         """
         chunks, rest = await self._chunks(job, reader)
-        replies = await every(self._read(chunk) for chunk in chunks)
+        read, failed = parted(chunks, await every(self._read(chunk) for chunk in chunks))
 
         async def derive() -> Changeset:
-            changes = await self._derive(list(zip(chunks, replies, strict=True)), reader, now)
+            changes = await self._derive(read, reader, now)
+            left = dict.fromkeys(message.id for message in await reader.messages(job.messages))
             if changes is None:  # something that was read has been forgotten since: nothing of it may be kept
-                left = [message.id for message in await reader.messages(job.messages)]
-                return Changeset(jobs=(_job(job.payload, left, now),) if left else ())
-            return replace(changes, jobs=(_job(job.payload, rest, now),)) if rest else changes
+                return Changeset(jobs=(_job(job.payload, tuple(left), now),) if left else ())
+            jobs = [_job(job.payload, rest, now), *(_job_of(chunk, now) for chunk in failed)]
+            kept = (replace(one, messages=tuple(id_ for id_ in one.messages if id_ in left)) for one in jobs)
+            return replace(changes, jobs=tuple(one for one in kept if one.messages))
 
         return derive
 
@@ -148,14 +155,30 @@ class Extractor:
         )
 
 
-async def every(calls: Iterable[Awaitable[T]]) -> list[T]:
-    """What all calls give, made at once; raises the first error only when the last call has ended, so that none goes
-    on unseen."""
+async def every(calls: Iterable[Awaitable[T]]) -> list[T | Exception]:
+    """What each of the calls gave or raised, made at once; returns when the last has ended, so that none goes on
+    unseen."""
     ended = await asyncio.gather(*calls, return_exceptions=True)
     for one in ended:
-        if isinstance(one, BaseException):
+        if isinstance(one, BaseException) and not isinstance(one, Exception):
             raise one
-    return [one for one in ended if not isinstance(one, BaseException)]
+    return [one for one in ended if isinstance(one, Exception) or not isinstance(one, BaseException)]
+
+
+def parted(
+    chunks: Sequence[Chunk], ended: Sequence[ExtractedFacts | Exception]
+) -> tuple[list[tuple[Chunk, ExtractedFacts]], list[Chunk]]:
+    """The chunks with their replies, and those that failed.
+
+    Raises:
+        Exception: all of them failed. Where one did for want of a model, that is told: it says nothing of the chunks.
+    """
+    both = list(zip(chunks, ended, strict=True))
+    errors = [one for one in ended if isinstance(one, Exception)]
+    if errors and len(errors) == len(both):
+        raise next((one for one in errors if not isinstance(one, InvalidReply)), errors[0])
+    read = [(chunk, one) for chunk, one in both if not isinstance(one, Exception)]
+    return read, [chunk for chunk, one in both if isinstance(one, Exception)]
 
 
 async def _before(first: StoredMessage, reader: StoreReader, count: int) -> list[StoredMessage]:
@@ -183,6 +206,12 @@ async def _replaced(made: Sequence[tuple[Chunk, Sequence[Draft]]], reader: Store
 
 def _job(session: str, messages: Sequence[str], due: datetime) -> Job:
     return Job(id=f"{KIND}:{session}", kind=KIND, payload=session, messages=tuple(messages), due=due)
+
+
+def _job_of(chunk: Chunk, due: datetime) -> Job:
+    """The job of a chunk alone. The place stands before the session, which may be called anything."""
+    job = _job(chunk.session, [message.id for message in chunk.messages], due)
+    return replace(job, id=f"{KIND}#{chunk.messages[0].position}:{chunk.session}")
 
 
 def usual(tokens: int, settings: ExtractSettings) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,6 +26,10 @@ from recollect.text.when import describe
 CAUSAL_WEIGHT: Final = 1.0  # section 4.1.4: whatever strength the model saw in it
 
 _STOPS: Final = (".", "!", "?", "…")
+_LONG_PIECE: Final = 20  # characters, blanks folded: more than a turn of phrase that two would happen to share
+_LONG_NUMBER: Final = 5  # digits: more than a year
+_DIGITS: Final = re.compile(r"\d+")
+_GROUPED: Final = re.compile(r"\d+(?:[ .,/-]\d+)+")
 _FACTS_BETWEEN: Final = 1000  # places in a session's order between two messages: more than a reply has facts
 
 
@@ -133,16 +138,48 @@ def drafts_of(reply: ExtractedFacts, chunk: Chunk, *, confidence: float, now: da
     return [_draft(fact, n, chunk, confidence, now) for n, fact in enumerate(reply.facts)]
 
 
+def quoted(text: str, cited: Sequence[StoredMessage], shown: Sequence[StoredMessage]) -> list[StoredMessage]:
+    """The messages that a text repeats without citing them: a number, or a long piece word for word, that stands in
+    one of them and in none that is cited. What is forgotten with a message must not rest on a model's word alone.
+    """
+    said, known = _folded(text), [_folded(_words_of(message)) for message in cited]
+    pieces = {said[at : at + _LONG_PIECE] for at in range(len(said) - _LONG_PIECE + 1)}
+    pieces = {piece for piece in pieces if not any(piece in one for one in known)}
+    numbers = _numbers(said).difference(*map(_numbers, known))
+    others = [(message, _folded(_words_of(message))) for message in shown if message not in cited]
+    return [
+        message
+        for message, words in others
+        if not numbers.isdisjoint(_numbers(words)) or any(piece in words for piece in pieces)
+    ]
+
+
+def _words_of(message: StoredMessage) -> str:
+    return " ".join((message.text, *message.captions))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _numbers(text: str) -> set[str]:
+    """Its long numbers, as digits alone, however they are grouped."""
+    runs = {run for run in _DIGITS.findall(text) if len(run) >= _LONG_NUMBER}
+    grouped = {"".join(_DIGITS.findall(found)) for found in _GROUPED.findall(text)}
+    return runs | {number for number in grouped if len(number) >= _LONG_NUMBER}
+
+
 def _draft(fact: ExtractedFact, n: int, chunk: Chunk, confidence: float, now: datetime) -> Draft:
     sources = [chunk.shown[number - 1] for number in dict.fromkeys(fact.messages)]
     span = read_span(fact.start, fact.end, sources[0].at.tzinfo)
+    text = narrative(fact)
     item = Item(
         id=chunk.fact_id(n),
         kind=ItemKind.FACT,
-        text=narrative(fact),
+        text=text,
         session=chunk.session,
         speaker=sources[0].speaker,
-        sources=tuple(message.id for message in sources),
+        sources=tuple(message.id for message in (*sources, *quoted(text, sources, chunk.shown))),
         mentioned=max(sources, key=_place).at,
         recorded=now,
         order=min(map(_place, sources)) * _FACTS_BETWEEN + n,

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -28,7 +29,7 @@ from recollect.retain.link import LinkSettings
 from recollect.retain.weave import Draft, weave
 from recollect.store.profiles import read_profile
 from recollect.store.protocol import StoreReader
-from recollect.text.terms import terms
+from recollect.text.terms import terms, words
 
 _STEP: Final = re.compile(
     r"(?P<opinion>.+):(?P<number>\d+):(?P<assessment>formed|reinforce|weaken|contradict|revised)", re.DOTALL
@@ -36,9 +37,10 @@ _STEP: Final = re.compile(
 _OPENING: Final = re.compile(
     r"\b(?:previously\b.*?\bbut now,? )?"
     r"(?:in my (?:view|opinion),? |to me,? |(?:i|i['’]ve|i['’]m)(?: now| still| have| come to|,)* "
-    r"(?:think|believe|feel|find|hold|am convinced|convinced) )",
+    r"(?:think|believe|feel|find|hold|am convinced|convinced) (?:that )?)",
     re.IGNORECASE,
 )
+_NOT: Final = re.compile(r"n['’]t\b", re.IGNORECASE)
 _FIRST_PERSON: Final = re.compile(r"(?:[\w’']+,?\s+){0,3}(?:I(?:['’](?:m|ve|d|ll))?|[Mm]e|[Mm]y|[Mm]yself)(?![\w’'])")
 
 
@@ -66,15 +68,28 @@ Plan = Callable[[Sequence[Opinion]], Sequence[PlannedStep]]
 
 
 def opinion_id(statement: str) -> str:
-    """The opinion that a statement is one of: the same for statements on the same matter in like words.
+    """The opinion that a statement is one of: the same for statements that say the same in the same words.
 
-    What opens it ("I think", "in my view"), the order of its words, their endings and a "not" make no difference: who
-    comes to think the opposite has changed an opinion, and has not got two.
+    What opens it ("I think", "in my view"), the endings of its words, their case and what stands between them make no
+    difference. Their order does, and so does each small one: who hires whom, and a "not", are what an opinion is about.
+
+    It is ``opinion:{matter}-{wording}``; the matter is that of the words that are not small, in any order, so that
+    what is thought for and against one thing bears like names.
     """
-    matter = _OPENING.sub("", statement, count=1)
-    found = np.unique(terms(matter))
-    words = found.astype("<u4").tobytes() if found.size else matter.casefold().encode("utf-8", "replace")
-    return f"opinion:{hashlib.blake2b(words, digest_size=8).hexdigest()}"
+    told = _OPENING.sub("", statement, count=1)
+    found = np.unique(terms(told))
+    wording = " ".join(map(_stem, words(_NOT.sub(" not", told)))) or told.casefold()
+    matter = found.astype("<u4").tobytes() if found.size else told.casefold().encode("utf-8", "replace")
+    return f"opinion:{_hash(matter, 8)}-{_hash(wording.encode('utf-8', 'replace'), 4)}"
+
+
+def _hash(told: bytes, size: int) -> str:
+    return hashlib.blake2b(told, digest_size=size).hexdigest()
+
+
+def _stem(word: str) -> str:
+    """A word without its ending, as a term; a small one as it stands."""
+    return " ".join(map(str, terms(word))) or word
 
 
 def in_first_person(statement: str) -> bool:
@@ -169,7 +184,8 @@ async def take_steps(
 ) -> Changeset:
     """Derive what keeps the steps that ``plan`` makes of the opinions as they are now; no model is called.
 
-    A step that rests on something that has been forgotten meanwhile is not taken.
+    A step that rests on something that has been forgotten meanwhile is not taken. ``at`` is the present in which the
+    steps were thought, which may be a question's; they hold from when they are stored, by the clock of the parts.
 
     Raises:
         ModelUnavailable: the embedder could not be reached.
@@ -184,7 +200,8 @@ async def take_steps(
         return Changeset(seen=seen)
     speaker = (await read_profile(reader)).name
     names = await _names(taken, held, reader)
-    kept = [_item(step, held.get(step.opinion), evidence, speaker, at) for step in taken]
+    draw_up = partial(_item, speaker=speaker, thought=at, stored=parts.clock())
+    kept = [draw_up(step, held.get(step.opinion), evidence) for step in taken]
     changes = await weave(
         [Draft(item=item, embedded=item.text, names=names[item.session]) for item in kept],
         embedder=parts.embedder,
@@ -215,10 +232,20 @@ async def _names(
     return {opinion: tuple((name, EntityKind.OTHER) for name in dict.fromkeys(of)) for opinion, of in names.items()}
 
 
-def _item(step: PlannedStep, before: Opinion | None, evidence: Mapping[str, Item], speaker: str, at: datetime) -> Item:
-    """The item that keeps a step. Not recorded before what it rests on, whatever the present of the question was."""
+def _item(
+    step: PlannedStep,
+    before: Opinion | None,
+    evidence: Mapping[str, Item],
+    *,
+    speaker: str,
+    thought: datetime,
+    stored: datetime,
+) -> Item:
+    """The item that keeps a step. It is dated by when it was thought, but never after it was stored, which a question's
+    present may lie far beyond, nor before the step that it follows."""
     rests_on = [evidence[id_] for id_ in step.evidence]
     last = before.steps[-1] if before else None
+    dated = min(thought, stored)
     number = 0 if last is None else _place(last.id)[1] + 1
     sources = (*(source for item in rests_on for source in item.sources), *(before.sources if before else ()))
     return Item(
@@ -229,8 +256,8 @@ def _item(step: PlannedStep, before: Opinion | None, evidence: Mapping[str, Item
         session=step.opinion,
         speaker=speaker,
         sources=tuple(dict.fromkeys(sources)),
-        mentioned=at,
-        recorded=max([at, *(item.recorded for item in rests_on)]),
+        mentioned=dated if last is None else max(dated, last.at),
+        recorded=max([stored, *(item.recorded for item in rests_on)]),
         order=number,
         derived_from=(*([last.id] if last else []), *step.evidence),
         confidence=step.confidence,

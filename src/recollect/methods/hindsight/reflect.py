@@ -13,6 +13,7 @@ from recollect.domain.banks import Profile
 from recollect.domain.changes import Changeset
 from recollect.domain.opinions import Assessment, Opinion
 from recollect.domain.queries import Query
+from recollect.errors import InvalidInput
 from recollect.methods.hindsight.answer import asked, nothing_found, receipt_of, require_answer
 from recollect.methods.hindsight.disposition import verbalised
 from recollect.methods.hindsight.evidence import (
@@ -48,12 +49,18 @@ class ReflectSettings:
     """The constants of reflecting.
 
     A second thought that rests on nothing new is kept where the confidence changes by ``least_move``: a question that
-    is asked again shall not grow a trajectory.
+    is asked again shall not grow a trajectory. It moves the confidence by at most ``alpha``, the step of equation 26,
+    and however often it is asked, no further than that from where the evidence left it: to think again is no evidence.
     """
 
     evidence: EvidenceSettings = EvidenceSettings()
     opinions: OpinionSettings = OpinionSettings()
     least_move: float = 0.1
+    alpha: float = 0.15
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.alpha < 1.0:
+            raise InvalidInput(f"alpha is {self.alpha}; it lies between 0 and 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +154,7 @@ class Reflector:
         reply = await self._parts.model.generate(prompt, Reflected, check=partial(require_sound, gathered))
         reflected, seconds = reply.value, time.perf_counter() - asked_at
         thoughts = [thought_of(formed, gathered) for formed in reflected.opinions]
-        steps = planned(await opinions_of(reader) if thoughts else [], thoughts, self._settings.least_move)
+        steps = planned(await opinions_of(reader) if thoughts else [], thoughts, self._settings)
         answer = Answer(
             text=reflected.answer,
             abstained=reflected.abstained,
@@ -162,7 +169,7 @@ class Reflector:
     def _derive(self, thoughts: Sequence[Thought], query: Query, reader: StoreReader) -> Derive:
         async def derive() -> Changeset:
             return await take_steps(
-                partial(planned, thoughts=thoughts, least_move=self._settings.least_move),
+                partial(planned, thoughts=thoughts, settings=self._settings),
                 at=query.now,
                 parts=self._parts,
                 reader=reader,
@@ -191,37 +198,50 @@ def thought_of(formed: FormedOpinion, gathered: Gathered) -> Thought:
     return Thought(formed=formed, rests_on=tuple(dict.fromkeys(rests_on)), updates=updated)
 
 
-def planned(held: Sequence[Opinion], thoughts: Sequence[Thought], least_move: float) -> list[PlannedStep]:
+def planned(held: Sequence[Opinion], thoughts: Sequence[Thought], settings: ReflectSettings) -> list[PlannedStep]:
     """The steps that thoughts mean for the opinions that are held: a first one, or another of one that is there."""
     known = {opinion.id: opinion for opinion in held}
     steps = []
     for thought in thoughts:
         before = known.get(thought.opinion)
         if before is not None:
-            evidence = _moving(before, thought, least_move)
-            if evidence:
-                steps.append(_step(thought, Assessment.REVISED, evidence))
+            steps.extend(_second_thought(before, thought, settings))
         elif thought.updates is None:
-            steps.append(_step(thought, Assessment.FORMED, thought.rests_on))
+            steps.append(_step(thought, Assessment.FORMED, thought.rests_on, thought.formed.confidence))
     return steps
 
 
-def _moving(before: Opinion, thought: Thought, least_move: float) -> tuple[str, ...]:
-    """What moves an opinion on: new evidence, or the old, seen anew. Empty where it stays as it is."""
+def _second_thought(before: Opinion, thought: Thought, settings: ReflectSettings) -> list[PlannedStep]:
+    """The step that moves an opinion on: freely by new evidence, a little by the old seen anew; none where it stays."""
     own = {step.id for step in before.steps}
     others = tuple(id_ for id_ in thought.rests_on if id_ not in own)
     new = tuple(id_ for id_ in others if id_ not in before.evidence)
     if new:
-        return new
-    return others if abs(thought.formed.confidence - before.confidence) >= least_move else ()
+        return [_step(thought, Assessment.REVISED, new, thought.formed.confidence)]
+    now, shown = before.confidence, _shown_by_evidence(before)
+    lowest, highest = max(now, shown) - settings.alpha, min(now, shown) + settings.alpha
+    confidence = min(max(thought.formed.confidence, lowest), highest)
+    if not others or abs(confidence - now) < settings.least_move:
+        return []
+    return [_step(thought, Assessment.REVISED, others, confidence)]
 
 
-def _step(thought: Thought, assessment: Assessment, evidence: tuple[str, ...]) -> PlannedStep:
+def _shown_by_evidence(opinion: Opinion) -> float:
+    """The confidence after the last step that rested on something new."""
+    confidence, known = opinion.steps[0].confidence, set[str]()
+    for step in opinion.steps:
+        if not known.issuperset(step.evidence):
+            confidence = step.confidence
+        known.update(step.evidence)
+    return confidence
+
+
+def _step(thought: Thought, assessment: Assessment, evidence: tuple[str, ...], confidence: float) -> PlannedStep:
     formed = thought.formed
     return PlannedStep(
         opinion=thought.opinion,
         text=formed.text,
-        confidence=formed.confidence,
+        confidence=confidence,
         assessment=assessment,
         evidence=evidence,
         entities=tuple(name.strip() for name in formed.entities),

@@ -55,7 +55,7 @@ class ReinforceSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessed:
-    """What the new fact says of the opinion of that number; text only with contradict, and in the first person."""
+    """What the new fact says of the opinion of that number; text never with neutral, and in the first person."""
 
     number: int
     assessment: Literal["reinforce", "weaken", "contradict", "neutral"]

@@ -90,8 +90,12 @@ def heard_usage(usage: RequestUsage | None, messages: Sequence[ModelMessage], sa
         return Usage(
             tokens_in=usage.input_tokens, tokens_out=usage.output_tokens, tokens_cached=usage.cache_read_tokens
         )
-    asked = [str(getattr(part, "content", "")) for message in messages for part in message.parts]
-    return Usage(tokens_in=estimated_tokens(*asked), tokens_out=estimated_tokens(said or ""))
+    return Usage(tokens_in=asked_tokens(messages), tokens_out=estimated_tokens(said or ""))
+
+
+def asked_tokens(messages: Sequence[ModelMessage]) -> int:
+    """About how many tokens a request is."""
+    return estimated_tokens(*(str(getattr(part, "content", "")) for message in messages for part in message.parts))
 
 
 def piece_of(event: ModelResponseStreamEvent) -> str:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from socket import gaierror
 from typing import Final
 
+from recollect.domain.usage import Usage
 from recollect.errors import ModelUnavailable
 from recollect.models._http import EXCERPT_CHARACTERS, LONGEST_PAUSE, may_pass
 
 _NO_SCHEMA: Final = re.compile(
     r"(response|output).?(format|config|schema)|json.?(schema|object)|structured|grammar|guided", re.I
+)
+_NO_CONNECTION: Final = (
+    "ConnectError",
+    "ConnectTimeout",
+    "PoolTimeout",
+    "UnsupportedProtocol",
+    "ClientConnectorError",
+    "EndpointConnectionError",
+    "ConnectTimeoutError",
 )
 _REFUSES_SCHEMA: Final = (400, 415, 422, 500, 501)
 
@@ -34,6 +45,33 @@ def refuses_schema(error: Exception) -> bool:
     if not isinstance(error, ModelHTTPError) or error.status_code not in _REFUSES_SCHEMA:
         return False
     return _NO_SCHEMA.search(str(error.body)) is not None
+
+
+def cost_of(error: Exception, sent: Usage) -> Usage:
+    """What a request cost that failed with nothing heard of its tokens, ``sent`` being its call and its prompt.
+
+    Nothing where it never left: no connection came about. A call without tokens where the server refused it: by a 4xx,
+    or for its JSON schema. Else its prompt, since a model may have been reading it: after a timeout, a connection that
+    broke, a 5xx, an answer that is none. A timeout of ours counts the same, wherever the request was by then.
+    """
+    from pydantic_ai.exceptions import ModelHTTPError, ModelQuotaExceededError, UserError
+
+    if isinstance(error, UserError) or _never_left(error):
+        return Usage()
+    if isinstance(error, ModelQuotaExceededError) or refuses_schema(error):
+        return Usage(calls=sent.calls)
+    if isinstance(error, ModelHTTPError) and error.status_code < 500:
+        return Usage(calls=sent.calls)
+    return sent
+
+
+def _never_left(error: BaseException | None) -> bool:
+    """Whether no connection came about, by the names that the HTTP libraries of all providers have for that."""
+    while error is not None:
+        if isinstance(error, (ConnectionRefusedError, gaierror)) or type(error).__name__ in _NO_CONNECTION:
+            return True
+        error = error.__cause__
+    return False
 
 
 def pause_before(attempt: int, asked: float | None, *, first: float, share: float) -> float | None:

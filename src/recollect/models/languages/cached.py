@@ -14,7 +14,7 @@ from typing import TypeVar
 from recollect.domain.usage import Usage
 from recollect.models.language import Check, LanguageModel, Prompt, Reply
 from recollect.models.languages.replies import Mistake, answer_in, packed, schema_of
-from recollect.models.languages.tally import Streamed, Tally, metered_stream
+from recollect.models.languages.tally import Streamed, Tally, gated, metered_stream
 
 T = TypeVar("T")
 
@@ -72,7 +72,9 @@ class Cached:
         if kept is not None:
             yield kept
             return
-        pieces, said = metered_stream(self._model, prompt), ""
+        with gated(tally.gate):
+            pieces = metered_stream(self._model, prompt)
+        said = ""
         try:
             async for piece in pieces:
                 said += piece

@@ -1,4 +1,4 @@
-"""A ledger row for every call, and limits that are checked before it."""
+"""A ledger row for every call, and limits that are checked before each of its requests."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Protocol, TypeVar
 
 from recollect.domain.limits import Limit, exceeded
@@ -14,7 +15,7 @@ from recollect.domain.usage import LedgerEntry, Usage
 from recollect.errors import LimitReached, MissingExtra, ModelError, NoModel
 from recollect.models.language import Check, LanguageModel, Prompt, Reply, Role
 from recollect.models.languages.by_role import of_role
-from recollect.models.languages.tally import estimated_tokens, metered_stream
+from recollect.models.languages.tally import Tally, estimated_tokens, gated, metered_stream
 
 T = TypeVar("T")
 
@@ -29,20 +30,37 @@ class Ledger(Protocol):
 
 @dataclass(slots=True)
 class _Call:
-    """A call under way: what it is going to cost at least, then what it has cost."""
+    """A call under way: what it has cost, and what its next request is going to cost at least.
+
+    ``tally`` is the model's own count, from its first request on; there is none where a model does not tell.
+    """
 
     role: Role
     estimate: int
-    usage: Usage
+    usage: Usage = Usage()
+    tally: Tally | None = None
     failed: bool = False
+
+    @property
+    def held(self) -> int:
+        """Tokens that count before they are written down."""
+        return self.estimate if self.tally is None else _tokens(self.tally.usage) + self.estimate
+
+    def broken_off(self) -> Usage:
+        """What a call has cost that was cancelled: what was sent is paid for."""
+        if self.tally is not None:
+            return self.tally.usage
+        return self.usage if self.usage.calls else Usage(calls=1, tokens_in=self.estimate)
 
 
 class Metered:
     """Writes what each call costs into a ledger, failed calls included, and makes none past a limit.
 
-    Calls under way count with the tokens of their prompts, so that many at once do not run past a limit together; what
-    they will be answered is not known beforehand, and may. Calls that other processes have under way are not seen. A
-    reply that cost nothing (from a cache) is no call.
+    Limits are looked at before a call, and again before each of its requests where the model asks for that
+    (:func:`~recollect.models.languages.tally.gated`): corrections and retries may be a dozen. Calls under way count
+    with what they have cost and the tokens of their prompts, so that many at once do not run past a limit together;
+    what they will be answered is not known beforehand, and may. Calls that other processes have under way are not
+    seen. A reply that cost nothing (from a cache) is no call.
 
     Args:
         model: who answers.
@@ -67,11 +85,12 @@ class Metered:
         """Generate an answer, and write down what it cost.
 
         Raises:
-            LimitReached: the call would break a limit; it was not made.
+            LimitReached: the call, or another request of it, would break a limit; that was not sent.
             ModelError: what the model raises; what the call cost all the same is written down.
         """
         async with self._metered(prompt) as call:
-            reply = await self._model.generate(prompt, answer_type, check=check)
+            with gated(partial(self._let_pass, call)):
+                reply = await self._model.generate(prompt, answer_type, check=check)
             call.usage = reply.usage
         return reply
 
@@ -82,7 +101,8 @@ class Metered:
             LimitReached, ModelError: as :meth:`generate`.
         """
         async with self._metered(prompt) as call:
-            pieces = metered_stream(self._model, prompt)
+            with gated(partial(self._let_pass, call)):
+                pieces = metered_stream(self._model, prompt)
             try:
                 async for piece in pieces:
                     yield piece
@@ -104,25 +124,34 @@ class Metered:
             call.usage = Usage()
             raise
         except ModelError as exc:
-            call.failed = True
             call.usage = exc.usage if isinstance(exc.usage, Usage) else call.usage
+            # A limit that was met before anything was sent is no failed call: none was made.
+            call.failed = not isinstance(exc, LimitReached) or call.usage.calls > 0
             raise
         except GeneratorExit:  # a stream that nobody reads on
             raise
-        except BaseException:  # cancelled: what was sent is paid for
+        except BaseException:  # cancelled
             call.failed = True
-            call.usage = call.usage if call.usage.calls else Usage(calls=1, tokens_in=call.estimate)
+            call.usage = call.broken_off()
             raise
         finally:
             await self._ended(prompt, call)
 
     async def _begun(self, prompt: Prompt) -> _Call:
-        call = _Call(prompt.role, estimated_tokens(prompt.system, prompt.text), Usage())
+        call = _Call(prompt.role, estimated_tokens(prompt.system, prompt.text))
         async with self._lock:
             if error := await self._reached(prompt.role, call.estimate):
                 raise error
             self._under_way.append(call)
         return call
+
+    async def _let_pass(self, call: _Call, tally: Tally, needed: int) -> None:
+        """A request of a call under way, which counts with what it has cost until then."""
+        async with self._lock:
+            call.tally, call.estimate = tally, 0
+            if error := await self._reached(call.role, needed):
+                raise error
+            call.estimate = needed
 
     async def _ended(self, prompt: Prompt, call: _Call) -> None:
         entry = LedgerEntry(
@@ -154,5 +183,8 @@ class Metered:
 
     async def _spent(self, limit: Limit, now: datetime) -> int:
         usage = await self._ledger.spent(limit.role, limit.since(now))
-        waiting = sum(call.estimate for call in self._under_way if limit.covers(call.role))
-        return usage.tokens_in + usage.tokens_out + waiting
+        return _tokens(usage) + sum(call.held for call in self._under_way if limit.covers(call.role))
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.tokens_in + usage.tokens_out

@@ -23,8 +23,9 @@ from recollect.errors import InvalidInput, InvalidReply, ModelError, ModelUnavai
 from recollect.models.language import Check, Prompt, Reply
 from recollect.models.languages._keeper import Keeper
 from recollect.models.languages._providers import OPENAI, found_model, keys_of, takes_temperature
-from recollect.models.languages._request import Request, heard_usage, parameters, piece_of
+from recollect.models.languages._request import Request, asked_tokens, heard_usage, parameters, piece_of
 from recollect.models.languages._troubles import (
+    cost_of,
     is_passing,
     masked,
     pause_before,
@@ -114,7 +115,11 @@ class PydanticModel:
     async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
         """Generate an answer; an error carries what the call cost all the same.
 
+        A request that no usage came back for counts with about the tokens of its prompt, unless the server refused it
+        or was not reached.
+
         Raises:
+            LimitReached: a request would have broken a limit of who asks, and was not sent.
             InvalidReply: no answer met the schema and the check, or each was cut off; carries the last one.
             ModelUnavailable: the model could not be reached, refused, or gave nothing.
             MissingExtra: pydantic-ai, or the provider's package, is not installed.
@@ -183,13 +188,14 @@ class PydanticModel:
 
         Raises:
             ModelUnavailable: it did not pass.
+            LimitReached: it was not sent.
             _SchemaRefused: the server may be asked without a schema.
         """
         for attempt in count():
             try:
                 async with line.slots:
                     return await send()
-            except _SchemaRefused:
+            except (_SchemaRefused, ModelError):
                 raise
             except Exception as exc:
                 pause = self._pause(attempt, exc)
@@ -210,8 +216,9 @@ class PydanticModel:
         from pydantic_ai.direct import model_request
 
         messages = request.messages(prompted=request.schema is not None and not native)
+        cost = sent = Usage(calls=1, tokens_in=asked_tokens(messages))
+        await tally.ask_leave(sent.tokens_in)
         start = time.perf_counter()
-        usage = Usage(calls=1)
         try:
             async with asyncio.timeout(self._settings.timeout):
                 response = await model_request(
@@ -220,15 +227,16 @@ class PydanticModel:
                     model_settings=self._model_settings(line, request.prompt),
                     model_request_parameters=parameters(request, native=native),
                 )
-            usage += heard_usage(response.usage, messages, response.text)
+            cost = Usage(calls=1) + heard_usage(response.usage, messages, response.text)
         except TimeoutError as exc:
             raise TimeoutError(f"did not answer in {self._settings.timeout:g} s") from exc
         except Exception as exc:
+            cost = cost_of(exc, sent)
             if native and self._settings.structured == "auto" and refuses_schema(exc):
                 raise _SchemaRefused(self._failure(line, exc)) from None
             raise
         finally:
-            tally.add(usage + Usage(seconds=time.perf_counter() - start))
+            tally.add(cost + Usage(seconds=time.perf_counter() - start))
         return response
 
     async def _pieces(self, prompt: Prompt, tally: Tally) -> AsyncGenerator[str, None]:
@@ -255,22 +263,28 @@ class PydanticModel:
 
         request = Request(prompt, str)
         messages = request.messages(prompted=False)
-        start, said, counted = time.perf_counter(), "", None
+        cost = sent = Usage(calls=1, tokens_in=asked_tokens(messages))
         settings = self._model_settings(line, prompt)
         if "timeout" not in line.model.unsupported_settings:
             settings["timeout"] = self._settings.timeout
-        try:
-            async with line.slots, model_request_stream(line.model, messages, model_settings=settings) as stream:
-                async for event in stream:
-                    if piece := piece_of(event):
-                        said += piece
-                        yield piece
-                counted = stream.usage
-                self._require_whole(line, stream.get(), said)
-        finally:
-            tally.add(Usage(calls=1, seconds=time.perf_counter() - start))
-            if said or counted is not None:
-                tally.add(heard_usage(counted, messages, said))
+        async with line.slots:
+            await tally.ask_leave(sent.tokens_in)
+            start, said, counted = time.perf_counter(), "", None
+            try:
+                async with model_request_stream(line.model, messages, model_settings=settings) as stream:
+                    async for event in stream:
+                        if piece := piece_of(event):
+                            said += piece
+                            yield piece
+                    counted = stream.usage
+                    self._require_whole(line, stream.get(), said)
+            except Exception as exc:
+                cost = cost_of(exc, sent)
+                raise
+            finally:
+                if said or counted is not None:
+                    cost = Usage(calls=1) + heard_usage(counted, messages, said)
+                tally.add(cost + Usage(seconds=time.perf_counter() - start))
 
     def _require_whole(self, line: _Line, response: ModelResponse, said: str) -> None:
         if not self._words(line, response):

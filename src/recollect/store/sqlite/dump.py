@@ -11,6 +11,7 @@ import numpy as np
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import Mention
 from recollect.domain.items import IndexedItem, Item
+from recollect.domain.jobs import Job
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.time import from_micros
 from recollect.store.sqlite.database import EMBEDDER_KEYS, Database
@@ -21,7 +22,7 @@ CHUNK = 500
 
 
 def dump(database: Database) -> Generator[Changeset]:
-    """The bank's sessions and entities, then everything else, in chunks, of one moment."""
+    """The bank's sessions and entities, then everything else, in chunks, of one moment; jobs last."""
     if database.path is None:  # no snapshots there: what is written meanwhile must wait, and so is kept from waiting
         with database.reading() as connection:
             parts = list(_parts(connection))
@@ -37,7 +38,7 @@ def _parts(connection: sqlite3.Connection) -> Iterator[Changeset]:
     yield Changeset(sessions=sessions, entities=entities)
     for rows in _chunks(connection, "messages_from"):
         yield Changeset(messages=tuple(message_from(row[1:]) for row in rows))
-    for items in _origins_first(_indexed(connection, rows) for rows in _chunks(connection, "indexing_from")):
+    for items in _origins_first(indexed(connection, rows) for rows in _chunks(connection, "indexing_from")):
         yield Changeset(items=tuple(items))
     for rows in _chunks(connection, "mentions_from"):
         yield Changeset(mentions=tuple(Mention(entity=row[1], item=row[2], surface=row[3]) for row in rows))
@@ -48,6 +49,7 @@ def _parts(connection: sqlite3.Connection) -> Iterator[Changeset]:
     settings = connection.execute(query("settings")).fetchall()
     yield Changeset(settings=tuple((key, value) for key, value in settings if key not in EMBEDDER_KEYS))
     yield Changeset(merges=tuple(merge_from(row) for row in connection.execute(query("merges"))))
+    yield Changeset(jobs=tuple(_as_new(record) for record in connection.execute(query("queue"))))
 
 
 def _chunks(connection: sqlite3.Connection, name: str) -> Iterator[list[Row]]:
@@ -58,7 +60,8 @@ def _chunks(connection: sqlite3.Connection, name: str) -> Iterator[list[Row]]:
         yield rows
 
 
-def _indexed(connection: sqlite3.Connection, rows: list[Row]) -> list[IndexedItem]:
+def indexed(connection: sqlite3.Connection, rows: list[Row]) -> list[IndexedItem]:
+    """Items by rows of their number, vector, terms and whether they ask."""
     wanted = json.dumps([row[0] for row in rows])
     items: dict[int, Item] = {row[0]: item_from(row) for row in connection.execute(query("items"), (wanted,))}
     return [
@@ -96,6 +99,19 @@ def _ready(waiting: Iterable[IndexedItem], given: set[str]) -> list[IndexedItem]
             given.add(entry.item.id)
             ready.append(entry)
     return ready
+
+
+@reads_row
+def _as_new(row: Row) -> Job:
+    """A job as it was when it was queued, whatever has become of it."""
+    id_, kind, payload, due, messages = row
+    return Job(
+        id=id_,
+        kind=kind,
+        payload=payload,
+        messages=tuple(json.loads(messages)),
+        due=from_micros(due) if due else None,
+    )
 
 
 @reads_row

@@ -17,6 +17,7 @@ from recollect.errors import StaleWrite
 from recollect.store.protocol import Selection, Torn
 from recollect.store.sqlite.commit import numbers_of, write_changes
 from recollect.store.sqlite.database import Database, read_state
+from recollect.store.sqlite.dump import indexed
 from recollect.store.sqlite.jobs import cut_jobs
 from recollect.store.sqlite.rows import message_from
 from recollect.store.sqlite.search import loaded_items
@@ -41,7 +42,7 @@ class Removed:
 
 
 def torn_by(connection: sqlite3.Connection, selection: Selection) -> Torn:
-    """What would lose some of its messages, and these messages."""
+    """What would lose some of its messages or of what was made of it, and these messages."""
     _mark(connection, selection)
     version, _ = read_state(connection)
     seqs = _torn_turns(connection)
@@ -51,6 +52,8 @@ def torn_by(connection: sqlite3.Connection, selection: Selection) -> Torn:
         turns=tuple(item for _, item in loaded_items(connection, seqs)),
         left=tuple(message_from(row) for row in connection.execute(query("left_of_items"), torn)),
         reread=tuple(message_from(row) for row in connection.execute(query("left_to_read_again"), gone)),
+        origins=tuple(indexed(connection, connection.execute(query("left_origins"), gone).fetchall())),
+        grounds=frozenset(id_ for (id_,) in connection.execute(query("grounds_of_opinions"), gone)),
     )
 
 

@@ -17,6 +17,9 @@ from recollect.store.sqlite.sql import query
 from recollect.store.sqlite.traces import pieces_of
 
 MOST_ATTEMPTS = 5
+LONGEST_PUT_OFF_S = 600
+"""What is added to a waiting job puts it off by no more than this from when it would first have run."""
+
 _MUTED = "what it failed of is no longer kept: something has been forgotten since"
 
 
@@ -35,13 +38,21 @@ def add_jobs(connection: sqlite3.Connection, jobs: Sequence[Job], seqs: dict[str
     """Queue jobs, or add to those that are queued; ``seqs`` are the store's numbers of the messages they name."""
     for job in jobs:
         due = 0 if job.due is None else to_micros(job.due)
-        connection.execute(query("add_job"), (job.id, job.kind, job.payload, due))
+        cells = {"id": job.id, "kind": job.kind, "payload": job.payload, "due": due}
+        connection.execute(query("add_job"), {**cells, "longest": LONGEST_PUT_OFF_S * 1_000_000})
         named = [{"job": job.id, "message": seqs[message]} for message in job.messages]
         connection.executemany(query("add_job_message"), named)
 
 
 def claim_job(
-    connection: sqlite3.Connection, kinds: Sequence[str], worker: str, now: datetime, lease_s: float, hurry: bool
+    connection: sqlite3.Connection,
+    kinds: Sequence[str],
+    worker: str,
+    now: datetime,
+    lease_s: float,
+    *,
+    hurry: bool,
+    failed_before: datetime | None,
 ) -> Job | None:
     """Give the job that has been due longest to a worker, one whose lease ran out included."""
     # A job that takes its worker down each time must not be claimed for ever.
@@ -54,6 +65,7 @@ def claim_job(
         "claim": secrets.token_hex(8),
         "now": to_micros(now),
         "hurry": hurry,
+        "failed_before": None if failed_before is None else to_micros(failed_before),
         "until": to_micros(now + timedelta(seconds=lease_s)),
     }
     row = connection.execute(query("claim_job"), bounds).fetchone()
@@ -94,13 +106,15 @@ def listed_jobs(connection: sqlite3.Connection, states: Sequence[JobState]) -> l
 
 
 def retry_job(connection: sqlite3.Connection, id_: str) -> None:
-    """Let a dead job wait again, for at once.
+    """Let a job that is dead, has failed or runs wait as if it were new, for at once; who runs it has lost it.
 
     Raises:
-        InvalidInput: no dead job has this id.
+        InvalidInput: no such job has this id.
     """
     if not connection.execute(query("retry_job"), (id_,)).rowcount:
-        raise InvalidInput(f"there is no dead job {id_!r}")
+        raise InvalidInput(f"there is no job {id_!r} that is dead, has failed or runs")
+    connection.execute(query("keep_messages"), (id_,))
+    connection.execute(query("repeat_job"), (id_,))
 
 
 def drop_job(connection: sqlite3.Connection, id_: str) -> None:
@@ -162,9 +176,16 @@ def _fail(connection: sqlite3.Connection, id_: str, failure: Failure) -> None:
 
 @reads_row
 def _job_from(row: Row, messages: Sequence[str]) -> Job:
-    id_, kind, payload, due, attempts, claim = row
+    id_, kind, payload, due, attempts, failures, claim = row
     return Job(
-        id=id_, kind=kind, payload=payload, messages=tuple(messages), due=_moment(due), attempts=attempts, claim=claim
+        id=id_,
+        kind=kind,
+        payload=payload,
+        messages=tuple(messages),
+        due=_moment(due),
+        attempts=attempts,
+        failures=failures,
+        claim=claim,
     )
 
 

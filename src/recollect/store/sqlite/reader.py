@@ -93,6 +93,9 @@ class SqliteReader:
         bounds = {"session": session, "position": position, "count": count}
         return [message_from(row) for row in await self._read("messages_before", bounds)]
 
+    async def unread(self) -> list[StoredMessage]:
+        return [message_from(row) for row in await self._read("unread")]
+
     async def items(self, ids: Iterable[str]) -> list[Item]:
         return await asyncio.to_thread(self._items, list(ids))
 

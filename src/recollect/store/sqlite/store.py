@@ -64,9 +64,16 @@ class SqliteStore(SqliteReader):
                 self._scrub(())
 
     async def claim(
-        self, kinds: Sequence[str], worker: str, now: datetime, lease_s: float, *, hurry: bool = False
+        self,
+        kinds: Sequence[str],
+        worker: str,
+        now: datetime,
+        lease_s: float,
+        *,
+        hurry: bool = False,
+        failed_before: datetime | None = None,
     ) -> Job | None:
-        return await self._write(claim_job, kinds, worker, now, lease_s, hurry)
+        return await self._write(claim_job, kinds, worker, now, lease_s, hurry=hurry, failed_before=failed_before)
 
     async def settle(
         self,

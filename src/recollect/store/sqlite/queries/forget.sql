@@ -64,6 +64,17 @@ WHERE seq NOT IN (SELECT seq FROM temp.doomed) AND seq IN (
 )
 ORDER BY seq;
 
+-- name: left_origins
+SELECT item, vector, terms, asks FROM indexing WHERE item IN (
+    SELECT d.origin FROM derivation d JOIN item o ON o.seq = d.origin
+    WHERE d.item IN (SELECT value FROM json_each(:items)) AND o.kind <> 'turn'
+) AND item NOT IN (SELECT value FROM json_each(:items))
+ORDER BY item;
+
+-- name: grounds_of_opinions
+SELECT DISTINCT o.id FROM derivation d JOIN item i ON i.seq = d.item JOIN item o ON o.seq = d.origin
+WHERE d.item IN (SELECT value FROM json_each(:items)) AND i.kind = 'opinion';
+
 -- name: count_links_of
 SELECT count(*) FROM link
 WHERE source IN (SELECT value FROM json_each(:items)) OR target IN (SELECT value FROM json_each(:items));

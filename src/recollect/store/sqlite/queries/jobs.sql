@@ -1,9 +1,18 @@
 -- name: add_job
-INSERT INTO job (id, kind, payload, due) VALUES (?, ?, ?, ?)
+-- What waits is put off by what is added to it, but not for ever; what runs begins to wait for its next run.
+INSERT INTO job (id, kind, payload, due, first_due) VALUES (:id, :kind, :payload, :due, :due)
 ON CONFLICT (id) DO UPDATE SET
     payload = excluded.payload,
-    due = CASE state WHEN 'dead' THEN excluded.due ELSE max(due, excluded.due) END,
+    due = CASE
+        WHEN state = 'dead' THEN excluded.due
+        WHEN state = 'waiting' OR again THEN max(due, min(excluded.due, first_due + :longest))
+        ELSE max(due, excluded.due) END,
+    first_due = CASE WHEN state = 'waiting' OR again THEN first_due ELSE excluded.due END,
     attempts = CASE state WHEN 'dead' THEN 0 ELSE attempts END,
+    failures = CASE state WHEN 'dead' THEN 0 ELSE failures END,
+    error = CASE state WHEN 'dead' THEN NULL ELSE error END,
+    reply = CASE state WHEN 'dead' THEN NULL ELSE reply END,
+    failed = CASE state WHEN 'dead' THEN NULL ELSE failed END,
     again = state = 'running',
     state = CASE state WHEN 'dead' THEN 'waiting' ELSE state END;
 
@@ -21,10 +30,11 @@ UPDATE job SET state = 'running', attempts = attempts + 1, worker = :worker, cla
 WHERE id = (
     SELECT id FROM job
     WHERE kind IN (SELECT value FROM json_each(:kinds))
-      AND ((state = 'waiting' AND (due <= :now OR :hurry AND error IS NULL)) OR (state = 'running' AND lease_until < :now))
+      AND ((state = 'waiting' AND (due <= :now OR :hurry AND (error IS NULL OR attempts = 0 AND failed < :failed_before)))
+        OR (state = 'running' AND lease_until < :now))
     ORDER BY due, id LIMIT 1
 )
-RETURNING id, kind, payload, due, attempts, claim;
+RETURNING id, kind, payload, due, attempts, failures, claim;
 
 -- name: messages_of_job
 SELECT m.id FROM job_message j JOIN message m ON m.seq = j.message WHERE j.job = ? ORDER BY m.seq;
@@ -42,13 +52,14 @@ DELETE FROM job_message WHERE job = ? AND NOT again;
 UPDATE job_message SET again = 0 WHERE job = ?;
 
 -- name: repeat_job
-UPDATE job SET state = 'waiting', attempts = 0, worker = NULL, claim = NULL, lease_until = NULL, again = 0, error = NULL,
-    reply = NULL, failed = NULL
+UPDATE job SET state = 'waiting', attempts = 0, failures = 0, worker = NULL, claim = NULL, lease_until = NULL, again = 0,
+    error = NULL, reply = NULL, failed = NULL
 WHERE id = ?;
 
 -- name: delay_job
 UPDATE job SET state = 'waiting', due = max(due, :retry_at), worker = NULL, claim = NULL, lease_until = NULL, again = 0,
-    attempts = attempts - (NOT :counted), error = :error, reply = :reply, failed = :failed
+    attempts = attempts - (NOT :counted), failures = failures + (:retry_at > :failed),
+    error = :error, reply = :reply, failed = :failed
 WHERE id = :id;
 
 -- name: bury_job
@@ -64,8 +75,14 @@ SELECT id, kind, state, attempts, error, reply, failed, due, worker,
         (SELECT m.id FROM job_message j JOIN message m ON m.seq = j.message WHERE j.job = job.id ORDER BY m.seq))
 FROM job WHERE state IN (SELECT value FROM json_each(?)) ORDER BY due, id;
 
+-- name: queue
+SELECT id, kind, payload, due,
+       (SELECT json_group_array(id) FROM
+        (SELECT m.id FROM job_message j JOIN message m ON m.seq = j.message WHERE j.job = job.id ORDER BY m.seq))
+FROM job ORDER BY due, id;
+
 -- name: retry_job
-UPDATE job SET state = 'waiting', attempts = 0, due = 0 WHERE id = ? AND state = 'dead';
+UPDATE job SET due = 0 WHERE id = ? AND (state <> 'waiting' OR error IS NOT NULL);
 
 -- name: drop_job
 DELETE FROM job WHERE id = ?;

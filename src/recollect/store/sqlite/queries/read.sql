@@ -49,6 +49,13 @@ SELECT id, session, position, speaker, role, text, captions, at, at_offset, reco
 SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded
 FROM message WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq;
 
+-- name: unread
+SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded FROM message
+WHERE NOT EXISTS (SELECT 1 FROM source s JOIN item i ON i.seq = s.item WHERE s.message = message.seq AND i.kind <> 'turn')
+  AND NOT EXISTS (SELECT 1 FROM job_message n JOIN job j ON j.id = n.job
+                  WHERE n.message = message.seq AND j.state <> 'dead')
+ORDER BY seq;
+
 -- name: messages_before
 SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded
 FROM (SELECT * FROM message WHERE session = :session AND position < :position ORDER BY position DESC LIMIT :count)
