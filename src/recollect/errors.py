@@ -19,6 +19,7 @@
     ├── ModelError               an embedder, reranker or language model failed
     │   ├── MissingExtra         an optional package is not installed; names the pip command
     │   ├── ModelUnavailable     it could not be loaded or reached
+    │   │   └── NoAnswer         a language model was reached, and refused or gave nothing
     │   ├── InvalidReply         a language model's answer breaks its schema or an invariant; carries the answer
     │   ├── LimitReached         a limit on tokens is used up; carries when to try again
     │   └── NoModel              something was asked that only a language model can do, and none is configured
@@ -113,6 +114,10 @@ class MissingExtra(ModelError, ImportError):
 
 class ModelUnavailable(ModelError):
     """A model could not be loaded or reached."""
+
+
+class NoAnswer(ModelUnavailable):
+    """A language model was reached, and refused to answer or gave nothing: asking later is not likely to help."""
 
 
 class InvalidReply(ModelError):

@@ -68,7 +68,8 @@ class LanguageModel(Protocol):
         Raises:
             InvalidReply: no answer met the schema and the check.
             LimitReached: the tokens granted are used up.
-            ModelUnavailable: the model could not be reached, refused, or gave nothing.
+            ModelUnavailable: the model could not be reached.
+            NoAnswer: it refused, or gave nothing.
         """
         ...
 

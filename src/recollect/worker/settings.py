@@ -14,6 +14,7 @@ from recollect.errors import (
     LimitReached,
     MissingExtra,
     ModelUnavailable,
+    NoAnswer,
     NoModel,
     StoreError,
 )
@@ -75,7 +76,7 @@ def retry_at(job: Job, error: Exception, now: datetime, settings: WorkerSettings
         return longest
     if isinstance(error, StoreError):
         return soonest
-    if isinstance(error, ModelUnavailable):
+    if isinstance(error, ModelUnavailable) and not isinstance(error, NoAnswer):
         return now + timedelta(seconds=backoff_s(job.failures + 1, settings))
     if job.attempts >= settings.attempts:
         return None
@@ -90,6 +91,8 @@ def backoff_s(attempts: int, settings: WorkerSettings) -> float:
 
 def counts(error: Exception) -> bool:
     """Whether a failure uses up one of a job's attempts: what says nothing of the job itself does not."""
+    if isinstance(error, NoAnswer):  # of another prompt it might say something
+        return True
     return not isinstance(error, LimitReached | NoModel | MissingExtra | ModelUnavailable | StoreError)
 
 

@@ -126,21 +126,25 @@ class Worker:
         """
         async with asyncio.TaskGroup() as group:
             while tally.problem is None:
-                await self._start_all(group, kinds, tally, hurry=hurry)
-                if not self._under_way:
+                idle = not self._under_way  # what ends while somebody looks may have caused what the look has missed
+                started = await self._start_all(group, kinds, tally, hurry=hurry)
+                if idle and not started:
                     return
-                await asyncio.wait(set(self._under_way), return_when=asyncio.FIRST_COMPLETED)
+                if self._under_way:
+                    await asyncio.wait(set(self._under_way), return_when=asyncio.FIRST_COMPLETED)
 
     async def _start_all(
         self, group: asyncio.TaskGroup, kinds: Sequence[str], tally: _Tally, *, hurry: datetime | None
-    ) -> None:
-        """Start on every job that can be claimed, as slots become free."""
-        found = True
+    ) -> int:
+        """Start on every job that can be claimed, as slots become free; gives how many these were."""
+        started, found = -1, True
         while found:
+            started += 1
             looked: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
             # The task that does a job also claims it: no cancellation can fall between the two.
             group.create_task(self._claim_and_do(kinds, tally, looked, hurry=hurry))
             found = await looked
+        return started
 
     async def _claim_and_do(
         self, kinds: Sequence[str], tally: _Tally, looked: asyncio.Future[bool], *, hurry: datetime | None

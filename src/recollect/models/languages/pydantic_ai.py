@@ -19,7 +19,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from recollect.domain.usage import Usage
-from recollect.errors import InvalidInput, InvalidReply, ModelError, ModelUnavailable
+from recollect.errors import InvalidInput, InvalidReply, ModelError, ModelUnavailable, NoAnswer
 from recollect.models.language import Check, Prompt, Reply
 from recollect.models.languages._keeper import Keeper
 from recollect.models.languages._providers import OPENAI, found_model, keys_of, takes_temperature
@@ -121,7 +121,8 @@ class PydanticModel:
         Raises:
             LimitReached: a request would have broken a limit of who asks, and was not sent.
             InvalidReply: no answer met the schema and the check, or each was cut off; carries the last one.
-            ModelUnavailable: the model could not be reached, refused, or gave nothing.
+            ModelUnavailable: the model could not be reached.
+            NoAnswer: it refused, or gave nothing.
             MissingExtra: pydantic-ai, or the provider's package, is not installed.
         """
         tally = Tally()
@@ -151,7 +152,7 @@ class PydanticModel:
                 mistake = exc
             request = request.corrected(reply, mistake)
         if not reply:
-            raise ModelUnavailable(f"{self._place} gave nothing")
+            raise NoAnswer(f"{self._place} gave nothing")
         times = self._settings.corrections + 1
         problem = f"{self.name} gave no usable answer in {times} {'attempt' if times == 1 else 'attempts'}: {mistake}"
         raise InvalidReply(masked(problem, line.keys), masked(reply, line.keys))
@@ -160,12 +161,12 @@ class PydanticModel:
         """What the model said; blanks are nothing.
 
         Raises:
-            ModelUnavailable: it refused.
+            NoAnswer: it refused.
         """
         reply = (response.text or "").strip()
         if response.finish_reason == "content_filter":
             refusal = (response.provider_details or {}).get("refusal") or reply or "no reason given"
-            raise ModelUnavailable(masked(f"{self._place} refused to answer: {refusal}", line.keys))
+            raise NoAnswer(masked(f"{self._place} refused to answer: {refusal}", line.keys))
         return reply
 
     async def _ask(self, line: _Line, request: Request[T], tally: Tally) -> ModelResponse:
@@ -288,7 +289,7 @@ class PydanticModel:
 
     def _require_whole(self, line: _Line, response: ModelResponse, said: str) -> None:
         if not self._words(line, response):
-            raise ModelUnavailable(f"{self._place} gave nothing")
+            raise NoAnswer(f"{self._place} gave nothing")
         if response.finish_reason == "length":
             raise InvalidReply(f"{self.name} was cut off at its limit of tokens", masked(said, line.keys))
 
