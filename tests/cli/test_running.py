@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import typer
@@ -44,6 +45,17 @@ def test_importing_the_package_is_instant():
     assert done.stdout == "[]\n"
 
 
+def wait_until_idle(pid):
+    """Return when a process has used no processor for a second: it waits for its input."""
+    spent, since = None, time.monotonic()
+    while time.monotonic() - since < 1:
+        time.sleep(0.05)
+        now = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[11:13]
+        if now != spent:
+            spent, since = now, time.monotonic()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see that a process waits")
 def test_ctrl_c_while_standard_input_is_waited_for(tmp_path):
     command = [sys.executable, "-m", "recollect", "retain", "-", "--format", "jsonl", "--session", "s"]
     with subprocess.Popen(
@@ -52,7 +64,7 @@ def test_ctrl_c_while_standard_input_is_waited_for(tmp_path):
         deadline = time.monotonic() + 30
         while not (tmp_path / "recollect-data" / "default.bank").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
-        time.sleep(0.5)
+        wait_until_idle(waiting.pid)
         waiting.send_signal(signal.SIGINT)
         assert waiting.wait(20) == 130
         assert waiting.stderr.read() == b"interrupted; 0 messages kept\n"
