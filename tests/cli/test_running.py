@@ -59,7 +59,13 @@ def wait_until_idle(pid):
 def test_ctrl_c_while_standard_input_is_waited_for(tmp_path):
     command = [sys.executable, "-m", "recollect", "retain", "-", "--format", "jsonl", "--session", "s"]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        # A shell that runs the tests in the background has its children ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as waiting:
         deadline = time.monotonic() + 30
         while not (tmp_path / "recollect-data" / "default.bank").exists() and time.monotonic() < deadline:
