@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, Protocol, TypeVar
 
@@ -41,13 +41,15 @@ class Recipe:
     """A named way to keep, to find and to answer.
 
     ``consolidate`` are in the order in which their work builds on each other. They, ``answer`` and ``reflect`` need a
-    language model; without one a bank keeps the jobs that they would do. ``model_reads_time`` asks it for the times in
+    language model; without one a bank keeps the jobs that they would do. ``recall`` says how single items are found;
+    ``retrieve`` is built over that, where a recipe finds more than single items. ``model_reads_time`` asks it for the times in
     questions that the rules cannot read, where no other time reader is given.
     """
 
     name: str
     encode: EncodeSettings = EncodeSettings()
     recall: RecallSettings = field(default_factory=RecallSettings)
+    retrieve: Builds[Retriever] | None = None
     model_reads_time: bool = False
     consolidate: tuple[Builds[Consolidator], ...] = ()
     answer: Builds[Responder] = Answering()
@@ -102,15 +104,17 @@ def assembled(
     recipe: Recipe, finders: Finders, model: LanguageModel, names: KnownNames, clock: Callable[[], datetime]
 ) -> Method:
     """Put a recipe together for one bank; ``model`` is the one that keeps its ledger, ``names`` are what it knows."""
-    retriever = TemprRetriever(
+    tempr = TemprRetriever(
         finders.embedder,
         reranker=finders.reranker,
         time_reader=_time_reader(recipe, finders, model),
         settings=recipe.recall,
     )
-    parts = Parts(embedder=finders.embedder, retriever=retriever, model=model, names=names, clock=clock)
+    parts = Parts(embedder=finders.embedder, retriever=tempr, model=model, names=names, clock=clock)
+    if recipe.retrieve is not None:
+        parts = replace(parts, retriever=recipe.retrieve.build(parts))
     return Method(
-        retriever=retriever,
+        retriever=parts.retriever,
         consolidators=tuple(one.build(parts) for one in recipe.consolidate),
         answer=recipe.answer.build(parts),
         reflect=recipe.reflect.build(parts),

@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 from cara_bank import NOW, opened, query
 
+from recollect.agent.answering import NOTHING_FOUND
 from recollect.domain.banks import Disposition, Profile
 from recollect.domain.items import ItemKind
 from recollect.domain.recalls import ArmStatus
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidReply, LimitReached
-from recollect.methods.hindsight.answer import NOTHING_FOUND, Answered, Answering, AnswerSettings
+from recollect.methods.hindsight.answer import Answered, Answering, AnswerSettings
 from recollect.methods.hindsight.evidence import EvidenceSettings
 from recollect.models.language import Role
 from recollect.text.fence import DATA_RULE

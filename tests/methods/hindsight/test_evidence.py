@@ -6,22 +6,13 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from cara_bank import AT, EMBEDDER, opened, query, step
 
+from recollect.agent.evidence import Gathered, dated, numbered, one_line, weekday_and_time
 from recollect.domain.items import Item, ItemKind, Network, Occurrence
 from recollect.domain.opinions import Assessment
 from recollect.domain.queries import Scope
 from recollect.domain.recalls import Evidence
 from recollect.domain.time import Interval, Precision
-from recollect.methods.hindsight.evidence import (
-    EvidenceSettings,
-    Gathered,
-    Section,
-    dated,
-    gather,
-    numbered,
-    one_line,
-    section_of,
-    weekday_and_time,
-)
+from recollect.methods.hindsight.evidence import SECTIONS, EvidenceSettings, Section, gather, section_of
 from recollect.recall.pipeline import TemprRetriever
 
 MAY = Interval(start=datetime(2024, 5, 1, tzinfo=UTC), end=datetime(2024, 6, 1, tzinfo=UTC), precision=Precision.MONTH)
@@ -59,7 +50,12 @@ def evidence_of(one):
 
 
 def gathered(*items):
-    return Gathered(recalls=(), entries=numbered([(evidence_of(one), one) for one in items]), seconds=0.0)
+    return Gathered(
+        recalls=(),
+        sections=SECTIONS.names,
+        entries=numbered([(evidence_of(one), one) for one in items], SECTIONS),
+        seconds=0.0,
+    )
 
 
 FOUR = (

@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 from cara_bank import AT, NOW, opened, query, step
 
+from recollect.agent.answering import NOTHING_FOUND
 from recollect.domain.banks import Disposition, Profile
 from recollect.domain.items import ItemKind
 from recollect.domain.links import LinkKind
 from recollect.domain.opinions import Assessment
 from recollect.domain.queries import Scope
 from recollect.errors import InvalidInput, InvalidReply, ModelUnavailable
-from recollect.methods.hindsight.answer import NOTHING_FOUND
 from recollect.methods.hindsight.disposition import verbalised
 from recollect.methods.hindsight.opinions import opinion_id
 from recollect.methods.hindsight.reflect import FormedOpinion, Reflected, Reflection, ReflectSettings, introduced

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
-from recollect.domain.answers import Answer, AnswerReceipt, Step
+from recollect.agent.answering import asked, nothing_found, receipt_of, require_answer
+from recollect.agent.evidence import Gathered
+from recollect.domain.answers import Answer, Step
 from recollect.domain.queries import Query
-from recollect.domain.recalls import ArmStatus
-from recollect.domain.usage import Usage
-from recollect.methods.hindsight.evidence import (
-    SECTIONS_EXPLAINED,
-    EvidenceSettings,
-    Gathered,
-    gather,
-    weekday_and_time,
-)
+from recollect.methods.hindsight.evidence import SECTIONS_EXPLAINED, EvidenceSettings, gather
 from recollect.methods.parts import Parts
-from recollect.models.language import Prompt, Reply, Role
+from recollect.models.language import Prompt, Role
 from recollect.ports import Response
 from recollect.store.protocol import StoreReader
-from recollect.text.fence import DATA_RULE, fenced
-
-T = TypeVar("T")
+from recollect.text.fence import DATA_RULE
 
 OPERATION: Final = "hindsight.answer"
-NOTHING_FOUND: Final = "Memory holds nothing on this."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,49 +78,9 @@ class Answerer:
             citations=gathered.cited(reply.value.citations),
             evidence=tuple(entry.evidence for entry in gathered.entries),
             trace=(gathered.told(), step),
-            receipt=receipt_of(gathered, reply, began),
+            receipt=receipt_of(gathered.recalls, [reply], began),
         )
         return Response(answer=answer)
-
-
-def require_answer(answer: str, *, abstained: bool, citations: tuple[int, ...]) -> None:
-    """Raises ValueError where a reply says nothing, or says something that it has from nowhere."""
-    if not answer.strip():
-        raise ValueError("the answer is empty; where memory does not hold it, abstain and say so")
-    if not abstained and not citations:
-        raise ValueError("the answer cites nothing: name the entries that it rests on, or abstain")
-
-
-def nothing_found(gathered: Gathered, began: float) -> Answer:
-    """What is said where nothing was found; ``began`` is the moment, on the performance counter, of the question."""
-    return Answer(
-        text=NOTHING_FOUND,
-        abstained=True,
-        citations=(),
-        evidence=(),
-        trace=(gathered.told(),),
-        receipt=receipt_of(gathered, None, began),
-    )
-
-
-def receipt_of(gathered: Gathered, reply: Reply[T] | None, began: float) -> AnswerReceipt:
-    """How an answer was made. What a recall could not do is a note: evidence may be missing for that alone."""
-    receipts = tuple(recall.receipt for recall in gathered.recalls)
-    return AnswerReceipt(
-        recalls=receipts,
-        models=() if reply is None else (reply.model,),
-        usage=sum((one.usage for one in receipts), Usage() if reply is None else reply.usage),
-        seconds=time.perf_counter() - began,
-        notes=tuple(dict.fromkeys(_left_undone(gathered))),
-    )
-
-
-def _left_undone(gathered: Gathered) -> Iterator[str]:
-    for recall in gathered.recalls:
-        for arm in recall.receipt.arms:
-            if arm.status not in (ArmStatus.OK, ArmStatus.IDLE):
-                yield f"the {arm.arm} arm of the recall did not answer ({arm.status.value}): {arm.note}"
-        yield from recall.receipt.notes
 
 
 _SYSTEM: Final = f"""You answer questions from a memory of conversations, for the one whose memory it is.
@@ -163,9 +113,3 @@ def answer_prompt(query: Query, gathered: Gathered) -> Prompt:
     return Prompt(
         role=Role.ANSWER, operation=OPERATION, subject=query.text, system=_SYSTEM, text=asked(query, gathered)
     )
-
-
-def asked(query: Query, gathered: Gathered) -> str:
-    """The evidence, the present and the question, as the text of a prompt."""
-    present = f"The present: {weekday_and_time(query.now)}."
-    return f"{gathered.shown()}\n\n{present}\n\n{fenced('question', query.text)}"

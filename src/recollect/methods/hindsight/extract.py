@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
+from recollect.agent.evidence import indented, one_line, weekday_and_time
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.messages import Role as Voice
 from recollect.domain.messages import StoredMessage
 from recollect.errors import InvalidReply
-from recollect.methods.hindsight.evidence import indented, one_line, weekday_and_time
 from recollect.methods.hindsight.facts import Chunk, causal_links, check_facts, cut, drafts_of, leftovers, new_drafts
 from recollect.methods.hindsight.replies import ExtractedFacts
 from recollect.methods.hindsight.settings import ExtractSettings

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from recollect.agent.evidence import dated
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import Entity
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job
-from recollect.methods.hindsight.evidence import dated
 from recollect.methods.hindsight.replies import MOST_OBSERVATIONS, Observations, Observed
 from recollect.methods.hindsight.settings import ObserveSettings
 from recollect.methods.parts import Parts

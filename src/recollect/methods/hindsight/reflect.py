@@ -8,22 +8,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from recollect.agent.answering import asked, nothing_found, receipt_of, require_answer
+from recollect.agent.evidence import Gathered, one_line
 from recollect.domain.answers import Answer, Step
 from recollect.domain.banks import Profile
 from recollect.domain.changes import Changeset
 from recollect.domain.opinions import Assessment, Opinion
 from recollect.domain.queries import Query
 from recollect.errors import InvalidInput
-from recollect.methods.hindsight.answer import asked, nothing_found, receipt_of, require_answer
 from recollect.methods.hindsight.disposition import verbalised
-from recollect.methods.hindsight.evidence import (
-    SECTIONS_EXPLAINED,
-    EvidenceSettings,
-    Gathered,
-    Section,
-    gather,
-    one_line,
-)
+from recollect.methods.hindsight.evidence import SECTIONS_EXPLAINED, EvidenceSettings, Section, gather
 from recollect.methods.hindsight.opinions import (
     OpinionSettings,
     PlannedStep,
@@ -161,7 +155,7 @@ class Reflector:
             citations=gathered.cited(reflected.citations),
             evidence=tuple(entry.evidence for entry in gathered.entries),
             trace=(gathered.told(), _told(reflected, seconds), *map(_thought_told, steps)),
-            receipt=receipt_of(gathered, reply, began),
+            receipt=receipt_of(gathered.recalls, [reply], began),
             opinions=tuple(step.opinion for step in steps),
         )
         return Response(answer=answer, derive=self._derive(thoughts, query, reader) if steps else None)

@@ -11,12 +11,12 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.agent.evidence import dated, one_line
 from recollect.domain.changes import Changeset
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.opinions import Assessment, Opinion
 from recollect.errors import InvalidInput
-from recollect.methods.hindsight.evidence import dated, one_line
 from recollect.methods.hindsight.opinions import (
     OpinionSettings,
     PlannedStep,

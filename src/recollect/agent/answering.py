@@ -1,0 +1,80 @@
+"""An answer and how it was made, whoever gives it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeVar
+
+from recollect.agent.evidence import Gathered, weekday_and_time
+from recollect.domain.answers import Answer, AnswerReceipt
+from recollect.domain.queries import Query
+from recollect.domain.recalls import ArmStatus, Recall
+from recollect.domain.usage import Usage
+from recollect.models.language import Reply
+from recollect.text.fence import fenced
+
+T = TypeVar("T")
+
+NOTHING_FOUND: Final = "Memory holds nothing on this."
+
+
+def require_answer(answer: str, *, abstained: bool, citations: Sequence[object]) -> None:
+    """Raises ValueError where a reply says nothing, or says something that it has from nowhere."""
+    if not answer.strip():
+        raise ValueError("the answer is empty; where memory does not hold it, abstain and say so")
+    if not abstained and not citations:
+        raise ValueError("the answer cites nothing: name the entries that it rests on, or abstain")
+
+
+def nothing_found(gathered: Gathered, began: float) -> Answer:
+    """What is said where nothing was found; ``began`` is the moment, on the performance counter, of the question."""
+    return Answer(
+        text=NOTHING_FOUND,
+        abstained=True,
+        citations=(),
+        evidence=(),
+        trace=(gathered.told(),),
+        receipt=receipt_of(gathered.recalls, (), began),
+    )
+
+
+def receipt_of(
+    recalls: Sequence[Recall], replies: Sequence[Reply[T]], began: float, notes: Sequence[str] = ()
+) -> AnswerReceipt:
+    """How an answer was made. What a recall could not do is a note: evidence may be missing for that alone.
+
+    Args:
+        recalls: what was looked for.
+        replies: of the models that were asked.
+        began: the moment, on the performance counter, of the question.
+        notes: what else was left undone.
+    """
+    receipts = tuple(recall.receipt for recall in recalls)
+    spent = [*(reply.usage for reply in replies), *(receipt.usage for receipt in receipts)]
+    return AnswerReceipt(
+        recalls=receipts,
+        models=tuple(dict.fromkeys(reply.model for reply in replies)),
+        usage=sum(spent, Usage()),
+        seconds=time.perf_counter() - began,
+        notes=tuple(dict.fromkeys((*left_undone(recalls), *notes))),
+    )
+
+
+def left_undone(recalls: Sequence[Recall]) -> Iterator[str]:
+    """What recalls could not do, in words."""
+    for recall in recalls:
+        for arm in recall.receipt.arms:
+            if arm.status not in (ArmStatus.OK, ArmStatus.IDLE):
+                yield f"the {arm.arm} arm of the recall did not answer ({arm.status.value}): {arm.note}"
+        yield from recall.receipt.notes
+
+
+def asked(query: Query, gathered: Gathered) -> str:
+    """The evidence, the present and the question, as the text of a prompt."""
+    return f"{gathered.shown()}\n\n{the_present(query)}\n\n{fenced('question', query.text)}"
+
+
+def the_present(query: Query) -> str:
+    """The moment that the question is asked in."""
+    return f"The present: {weekday_and_time(query.now)}."

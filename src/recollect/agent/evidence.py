@@ -1,0 +1,168 @@
+"""What was recalled, as a prompt shows it: numbered, dated, section by section, and fenced."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from recollect.domain.answers import Citation, Step
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.queries import Query
+from recollect.domain.recalls import Evidence, Recall
+from recollect.domain.time import at_instant
+from recollect.ports import Retriever
+from recollect.retain.weave import moment_of
+from recollect.store.protocol import StoreReader
+from recollect.text.fence import fenced
+from recollect.text.when import describe
+from recollect.text.when.words import ENGLISH_WEEKDAYS
+
+WORDS: Final = frozenset({ItemKind.TURN, ItemKind.SEGMENT})
+"""Kinds of items that hold what was said, word for word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sections:
+    """The sections of a prompt in their order, and in which one an item stands."""
+
+    names: tuple[str, ...]
+    of: Callable[[Item], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """What is recalled of some kinds: at most ``limit`` items, of at most that ``share`` (0 to 1) of the tokens."""
+
+    kinds: tuple[ItemKind, ...]
+    limit: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A piece of evidence with its number in the prompt."""
+
+    number: int
+    section: str
+    evidence: Evidence
+    item: Item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What was recalled; ``entries`` are in the order of their numbers, from 1. ``seconds`` is what it took."""
+
+    recalls: tuple[Recall, ...]
+    sections: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    seconds: float
+
+    def entry(self, number: int) -> Entry:
+        """The entry of that number.
+
+        Raises:
+            ValueError: there is none; the message is for the model that named it.
+        """
+        if not 1 <= number <= len(self.entries):
+            raise ValueError(f"there is no entry {number}; they are numbered 1 to {len(self.entries)}")
+        return self.entries[number - 1]
+
+    def require(self, numbers: Iterable[int]) -> None:
+        """Raises ValueError where one of the numbers is no entry's."""
+        for number in numbers:
+            self.entry(number)
+
+    def cited(self, numbers: Iterable[int]) -> tuple[Citation, ...]:
+        """Citations of entries, each once."""
+        cited = [self.entry(number).evidence for number in dict.fromkeys(numbers)]
+        return tuple(Citation(id=one.id, kind=one.kind, text=one.text, sources=one.sources) for one in cited)
+
+    def shown(self) -> str:
+        """The entries in their sections, fenced: nothing that an entry says can close its section or open another."""
+        told = {name: [_shown(entry) for entry in self.entries if entry.section == name] for name in self.sections}
+        return "\n\n".join(fenced(name, "\n".join(lines)) for name, lines in told.items() if lines)
+
+    def told(self) -> Step:
+        """The recall as a step of the answer's trace."""
+        counts = {name: sum(entry.section == name for entry in self.entries) for name in self.sections}
+        found = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
+        return Step(action="recall", detail=found or "nothing found", seconds=self.seconds)
+
+
+async def gather(
+    query: Query, reader: StoreReader, retriever: Retriever, *, tiers: Sequence[Tier], sections: Sections
+) -> Gathered:
+    """Recall tier by tier, at once, so that none crowds out another.
+
+    Where the query names kinds, or there are no tiers, what the query asks for is recalled as it stands.
+
+    Raises:
+        RecallFailed: no evidence could be looked for.
+    """
+    began = time.perf_counter()
+    queries = (query,) if query.scope.kinds else tuple(_of_tier(query, tier) for tier in tiers if tier.limit)
+    recalls = await asyncio.gather(*(retriever.retrieve(one, reader) for one in queries or (query,)))
+    found = {evidence.id: evidence for recall in recalls for evidence in recall.evidence}
+    items = await reader.items(found)
+    return Gathered(
+        recalls=tuple(recalls),
+        sections=sections.names,
+        entries=numbered([(found[item.id], item) for item in items], sections),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _of_tier(query: Query, tier: Tier) -> Query:
+    """The query for one tier; the budgets of all add up to no more than the query's."""
+    room = None if query.max_tokens is None else max(1, int(query.max_tokens * tier.share))
+    return replace(query, scope=replace(query.scope, kinds=tier.kinds), limit=tier.limit, max_tokens=room)
+
+
+def numbered(found: Sequence[tuple[Evidence, Item]], sections: Sections) -> tuple[Entry, ...]:
+    """Entries section by section, in each in the order of time, so that what came later is read later."""
+    placed = [(sections.of(item), evidence, item) for evidence, item in found]
+    placed.sort(key=lambda one: (sections.names.index(one[0]), moment_of(one[2]), one[2].id))
+    return tuple(
+        Entry(number=number, section=section, evidence=evidence, item=item)
+        for number, (section, evidence, item) in enumerate(placed, start=1)
+    )
+
+
+def dated(item: Item) -> str:
+    """An item's text with what is known of its times, its lines indented so that none can pass for another entry."""
+    head = "; ".join(_times_of(item))
+    return f"({head}) {indented(item.text)}"
+
+
+def weekday_and_time(at: datetime) -> str:
+    """A moment for a reader, in its own zone: "Monday, 8 May 2023, 14:10"."""
+    return f"{ENGLISH_WEEKDAYS[at.weekday()]}, {describe(at_instant(at))}"
+
+
+def one_line(text: str) -> str:
+    """The text with every run of blanks and line ends as one blank."""
+    return " ".join(text.split())
+
+
+def indented(text: str) -> str:
+    """The text with every line but the first indented."""
+    return "\n    ".join(text.splitlines())
+
+
+def _shown(entry: Entry) -> str:
+    return f"[{entry.number}] {dated(entry.item)}"
+
+
+def _times_of(item: Item) -> list[str]:
+    said = weekday_and_time(item.mentioned)
+    if item.kind in WORDS:
+        meant = [f'"{one_line(one.words)}" is {describe(one.interval)}' for one in item.occurrences]
+        return [f"said {said} by {one_line(item.speaker)}", *meant]
+    if item.kind is ItemKind.OPINION:
+        return [f"confidence {item.confidence or 0.0:.2f}", f"since {said}"]
+    told = dict.fromkeys(describe(one.interval) for one in item.occurrences)
+    return [*(f"time {when}" for when in told), f"said {said}"]
