@@ -338,6 +338,17 @@ async def test_a_memory_is_opened_from_settings_with_their_model(tmp_path):
         assert await memory.banks() == ()
 
 
+async def test_settings_that_were_read_are_not_read_again(tmp_path, monkeypatch):
+    (tmp_path / "recollect.toml").write_text("broken")
+    monkeypatch.setenv("RECOLLECT_LIMITS", "much")
+    with pytest.raises(InvalidInput, match=r"recollect\.toml cannot be read"):
+        Memory.open(tmp_path)
+    async with await open_memory(Settings(store=str(tmp_path))) as memory:
+        assert await memory.banks() == ()
+    with pytest.raises(InvalidInput, match="is an address"):
+        await open_memory(Settings(store="postgresql://host/db"))
+
+
 async def asked(memory, bank):
     """Whether a limit keeps a bank from asking, and which."""
     opened = await memory.bank(bank)

@@ -2,45 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from recollect import Memory, Message
-from recollect.app.staff import kept_waiting
-from recollect.domain.jobs import JobRecord, JobState
+from recollect.app.staff import Crew
+from recollect.domain.changes import Changeset
+from recollect.domain.jobs import Job
 from recollect.methods.hindsight.replies import ExtractedFacts
+from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import FunctionModel, HashEmbedder
 from recollect.worker import WorkerSettings
 
 NOW = datetime(2024, 5, 1, 13, 30, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
-JOB = JobRecord(
-    id="j",
-    kind="k",
-    state=JobState.WAITING,
-    attempts=0,
-    error="LimitReached: no call past the limit: 5 are spent",
-    reply=None,
-    failed=NOW,
-    due=LATER,
-    worker=None,
-    messages=(),
-)
-
-
-def test_what_jobs_wait_for_is_told_once():
-    other = replace(JOB, error="LimitReached: no call past the limit: 6 are spent")
-    nobody = replace(JOB, error="NoModel: none is configured")
-    assert kept_waiting([JOB, other, nobody, JOB], NOW) == [
-        "no call past the limit: 5 are spent",
-        "none is configured",
-    ]
-
-
-def test_what_is_tried_soon_or_failed_otherwise_does_not_wait():
-    failed = [None, "ModelUnavailable: LimitReached: gone", "cut short"]
-    others = [replace(JOB, error=error) for error in failed]
-    assert kept_waiting([*others, replace(JOB, due=NOW), replace(JOB, due=None)], NOW) == []
 
 
 class Clock:
@@ -48,6 +22,29 @@ class Clock:
 
     def __call__(self) -> datetime:
         return self.now
+
+
+async def test_what_jobs_wait_for_is_told_once_and_found_without_reading_the_queue(monkeypatch):
+    def read(*_):
+        raise AssertionError("the whole queue is read with every write")
+
+    store = SqliteFolder(":memory:").open("ada", embedder="hash-8", dimension=8)
+    await store.commit(Changeset(jobs=tuple(Job(id=f"j{n}", kind="k", payload="") for n in range(5))))
+    for error in (
+        "LimitReached: 5: all are spent",
+        "LimitReached: 6 are spent",
+        "NoModel: none",
+        "KeyError: LimitReached",
+    ):
+        job = await store.claim(["k"], "w", NOW, 60)
+        await store.settle(job, error=error, retry_at=LATER, now=NOW)
+    monkeypatch.setattr(store, "jobs", read)
+    moment = NOW
+    work = Crew(FunctionModel(lambda *_: None), clock=lambda: moment).work(store, [])
+    assert await work.held_up() == ("jobs wait: 5: all are spent", "jobs wait: none")
+    moment = LATER
+    assert await work.held_up() == (), "they are due again"
+    await store.close()
 
 
 async def test_a_limit_with_too_little_left_for_a_job_is_told(tmp_path):

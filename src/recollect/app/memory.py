@@ -61,19 +61,14 @@ class Memory(BaseMemory):
             StoreUnavailable: the folder cannot be made or read.
             InvalidInput: a name is unknown, the settings cannot be read, or the store is an address.
         """
-        if "://" in str(store):
-            raise InvalidInput(f"the store {str(store)!r} is an address; a store is a folder")
+        _require_folder(store)
         settings = settings_from(os.environ, store=str(store))
+        given = limits_given(settings.limits if limits is None else limits)
         return cls(
             SqliteFolder(store),
             finders=Finders(embedder=embedder or WordLlamaEmbedder(), reranker=reranker, time_reader=time_reader),
             recipe=recipe_named(recipe) if isinstance(recipe, str) else recipe,
-            staff=Crew(
-                chosen_model(model, settings),
-                limits=limits_given(settings.limits if limits is None else limits),
-                clock=clock,
-                settings=worker,
-            ),
+            staff=Crew(chosen_model(model, settings), limits=given, clock=clock, settings=worker),
             clock=clock,
         )
 
@@ -82,23 +77,30 @@ async def open_memory(settings: Settings, *, worker: WorkerSettings | None = Non
     """The memory that the settings describe; ``worker`` says how background work goes.
 
     Raises:
-        InvalidInput: a name is unknown.
+        InvalidInput: a name is unknown, or the store is an address.
         StoreUnavailable: the folder cannot be made or read.
         ModelUnavailable: an endpoint that has to tell its dimension could not be reached.
     """
+    _require_folder(settings.store)
     recipe = recipe_of(settings)
     reranker = reranker_named(settings.reranker, api_key=settings.api_key)
     time_reader = time_reader_named(settings.time_reader)
-    model = language_model(settings)
+    staff = Crew(language_model(settings), limits=limits_given(settings.limits), clock=clock, settings=worker)
     embedder = await ready(embedder_named(settings.embedder, api_key=settings.api_key))
-    return Memory.open(
-        settings.store,
-        embedder=embedder,
-        reranker=reranker,
-        time_reader=time_reader,
+    return Memory(
+        SqliteFolder(settings.store),
+        finders=Finders(embedder=embedder, reranker=reranker, time_reader=time_reader),
         recipe=recipe,
-        model=model,
-        limits=settings.limits,
-        worker=worker,
+        staff=staff,
         clock=clock,
     )
+
+
+def _require_folder(store: str | Path) -> None:
+    """Refuse a store that is elsewhere.
+
+    Raises:
+        InvalidInput: it is an address.
+    """
+    if "://" in str(store):
+        raise InvalidInput(f"the store {str(store)!r} is an address; a store is a folder")

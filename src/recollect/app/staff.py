@@ -8,7 +8,6 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from recollect.app.settings import DEFAULT
-from recollect.domain.jobs import JobRecord, JobState
 from recollect.domain.limits import Limit
 from recollect.errors import LimitReached, NoModel
 from recollect.memory.staff import Work
@@ -21,7 +20,7 @@ from recollect.worker import Background, Worker, WorkerSettings
 
 WORKING_ROLES: Final = (Role.EXTRACT, Role.CONSOLIDATE)
 
-_WANTS: Final = (LimitReached.__name__, NoModel.__name__)
+_WANTS: Final = (LimitReached.__name__, NoModel.__name__)  # for want of what jobs are put off
 
 
 class Crew:
@@ -78,21 +77,13 @@ class _CrewWork:
         """
         reached = [await self._model.reached(role) for role in WORKING_ROLES]
         told = [str(error) for error in reached if error is not None]
-        told = told or kept_waiting(await self._store.jobs((JobState.WAITING,)), self._clock())
+        told = told or [_words(error) for error in await self._store.put_off(_WANTS, self._clock())]
         return tuple(dict.fromkeys(f"jobs wait: {words}" for words in told))
 
     async def close(self) -> None:
         await self._background.close()
 
 
-def kept_waiting(jobs: Sequence[JobRecord], now: datetime) -> list[str]:
-    """For want of what jobs were put off that are not due again: a line for a limit, another for a model.
-
-    Of jobs that met the same the first in the queue speaks for all: their words differ by the tokens of their prompts.
-    """
-    told: dict[str, str] = {}
-    for job in jobs:
-        kind, _, words = (job.error or "").partition(": ")
-        if kind in _WANTS and job.due is not None and job.due > now:
-            told.setdefault(kind, words)
-    return list(told.values())
+def _words(error: str) -> str:
+    """A job's error without its kind."""
+    return error.partition(": ")[2]

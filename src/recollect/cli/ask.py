@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -13,6 +14,7 @@ from recollect.cli.running import NOTHING_FOUND, chosen, usage, with_bank
 from recollect.cli.times import present, span, zone_named
 
 if TYPE_CHECKING:
+    from recollect.app import Settings
     from recollect.domain.answers import Answer
     from recollect.memory.asking import Narrowing
     from recollect.memory.bank import Bank
@@ -51,12 +53,8 @@ def ask(
     with usage():
         settings = chosen(store=store, embedder=embedder, recipe=recipe, model=model)
         narrowed = _narrowed(max_tokens, as_of, now, zone)
-
-    async def answer(opened: Bank) -> Answer:
-        with usage():  # the bank refuses a bound of 0
-            return await opened.ask(question, **narrowed)
-
-    _print(with_bank(settings, bank, answer), receipt=receipt, as_json=json)
+    answer = _answered(settings, bank, lambda opened: opened.ask(question, **narrowed))
+    _print(answer, receipt=receipt, as_json=json)
 
 
 def reflect(
@@ -80,12 +78,8 @@ def reflect(
     with usage():
         settings = chosen(store=store, embedder=embedder, recipe=recipe, model=model)
         narrowed = _narrowed(max_tokens, as_of, now, zone)
-
-    async def answer(opened: Bank) -> Answer:
-        with usage():
-            return await opened.reflect(question, **narrowed)
-
-    _print(with_bank(settings, bank, answer), receipt=receipt, as_json=json)
+    answer = _answered(settings, bank, lambda opened: opened.reflect(question, **narrowed))
+    _print(answer, receipt=receipt, as_json=json)
 
 
 def _narrowed(max_tokens: int, as_of: str | None, now: str | None, zone: str) -> Narrowing:
@@ -95,6 +89,14 @@ def _narrowed(max_tokens: int, as_of: str | None, now: str | None, zone: str) ->
         "as_of": None if as_of is None else span(as_of, times)[1],
         "now": present() if now is None else span(now, times)[0],
     }
+
+
+def _answered(settings: Settings, bank: str, put: Callable[[Bank], Awaitable[Answer]]) -> Answer:
+    async def answer(opened: Bank) -> Answer:
+        with usage():  # the bank refuses a bound of 0
+            return await put(opened)
+
+    return with_bank(settings, bank, answer)
 
 
 def _print(answer: Answer, *, receipt: bool, as_json: bool) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -15,6 +17,8 @@ from recollect.cli.running import chosen, require_store, usage, with_bank, with_
 if TYPE_CHECKING:
     from recollect.app import Memory
     from recollect.domain.banks import Profile
+
+T = TypeVar("T")
 
 Entity = Annotated[str | None, typer.Option("--entity", metavar="NAME", help="Only on this person, place or thing.")]
 
@@ -34,18 +38,10 @@ def opinions(
     json: options.Json = False,
 ) -> None:
     """List what a bank believes and how firmly, from 0 to 1; what moved last comes first."""
-    from recollect.domain.codec import to_json
-
     with usage():
         settings = chosen(store=store, embedder=embedder)
     found = with_bank(settings, bank, lambda opened: opened.opinions(entity=entity))
-    if json:
-        say_json([to_json(opinion) for opinion in found])
-        return
-    for opinion in found:
-        say(opinion_block(opinion, history=history))
-    if not found:
-        remark(f"no opinions in bank {bank}")
+    _list(found, partial(opinion_block, history=history), nothing=f"no opinions in bank {bank}", as_json=json)
 
 
 def observations(
@@ -56,18 +52,23 @@ def observations(
     json: options.Json = False,
 ) -> None:
     """List the neutral summaries of what is known of people, places and things."""
-    from recollect.domain.codec import to_json
-
     with usage():
         settings = chosen(store=store, embedder=embedder)
     found = with_bank(settings, bank, lambda opened: opened.observations(entity=entity))
-    if json:
-        say_json([to_json(observation) for observation in found])
+    _list(found, observation_block, nothing=f"no observations in bank {bank}", as_json=json)
+
+
+def _list(found: Sequence[T], block: Callable[[T], str], *, nothing: str, as_json: bool) -> None:
+    """Print what was found, as JSON or a block each; say so where it is ``nothing``."""
+    from recollect.domain.codec import to_json
+
+    if as_json:
+        say_json([to_json(one) for one in found])
         return
-    for observation in found:
-        say(observation_block(observation))
+    for one in found:
+        say(block(one))
     if not found:
-        remark(f"no observations in bank {bank}")
+        remark(nothing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The part of the stores' contract that is about forgetting."""
+"""The part of the stores' contract that is about forgetting, and what becomes of jobs then."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import pytest
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import Entity, EntityKind, Mention
 from recollect.domain.items import IndexedItem, ItemKind
-from recollect.domain.jobs import Job
+from recollect.domain.jobs import Job, JobState
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.queries import Scope
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval, Precision
-from recollect.errors import StaleWrite
+from recollect.errors import LostLease, StaleWrite
 from recollect.store.protocol import Selection, Store
+from recollect.testing.store_jobs import MERGE, SOON, queued, running
 from recollect.testing.store_material import (
     CLOSE,
     NOW,
@@ -188,3 +189,55 @@ class ForgettingContract:
         receipt = await store.forget(Selection(messages=("unknown",)))
         assert (receipt.messages, receipt.items, receipt.sessions, receipt.verified) == ((), 0, 0, True)
         assert await dumped(store) == before
+
+    async def test_a_job_loses_the_messages_that_are_forgotten_and_goes_with_the_last(self, store: Store) -> None:
+        about = {"run": ("m0", "m2"), "dead": ("m1", "m2"), "other": ("m3",), "lone": ("m0", "m1"), "none": ()}
+        jobs = [replace(MERGE, id=id_, messages=messages) for id_, messages in about.items()]
+        await store.commit(changes_of([message(n) for n in range(4)], jobs=tuple(jobs)))
+        taken = {job.id: job for job in [await running(store) for _ in about]}
+        for id_, retry_at in (("dead", None), ("other", SOON), ("lone", SOON), ("none", SOON)):
+            await store.settle(taken[id_], error="no JSON: the dog", reply="the dog", retry_at=retry_at, now=NOW)
+        receipt = await store.forget(Selection(messages=("m0", "m1")))
+        assert (receipt.jobs, receipt.verified) == (3, True)
+        kept = {record.id: record for record in await store.jobs()}
+        assert {id_: record.messages for id_, record in kept.items()} == {
+            "run": ("m2",),
+            "dead": ("m2",),
+            "other": ("m3",),
+            "none": (),
+        }
+        assert {record.state for record in kept.values()} == {JobState.WAITING}
+        for id_ in ("run", "dead"):  # what is left of them is another piece of work
+            cut = kept[id_]
+            assert (cut.attempts, cut.error, cut.failed, cut.worker) == (0, None, None, None)
+        for id_ in ("other", "none"):
+            assert (kept[id_].attempts, kept[id_].failed) == (1, NOW)
+            assert "dog" not in (kept[id_].error or "dog")
+        assert {record.reply for record in kept.values()} == {None}
+        with pytest.raises(LostLease):  # what was derived from forgotten words must not come back
+            await store.commit(changes_of([message(5)], settles=taken["run"]))
+        assert {(await running(store)).messages for _ in range(2)} == {("m2",)}
+        assert (await store.forget(Selection(messages=("m2",)))).jobs == 2
+        assert {record.id for record in await store.jobs()} == {"other", "none"}
+
+    async def test_a_job_that_is_cut_while_it_runs_keeps_all_else_it_was_queued_for(self, store: Store) -> None:
+        await store.commit(changes_of([message(n) for n in range(4)]))
+        await queued(store, replace(MERGE, messages=("m0", "m1")))
+        await running(store)
+        await queued(store, replace(MERGE, payload="more", messages=("m2", "m3")))
+        await store.forget(Selection(messages=("m0", "m3")))
+        (record,) = await store.jobs()
+        assert (record.state, record.messages) == (JobState.WAITING, ("m1", "m2"))
+        again = await running(store)
+        assert (again.payload, again.messages, again.attempts) == ("more", ("m1", "m2"), 1)
+        await store.settle(again, now=NOW)
+        assert await store.jobs() == []
+
+    async def test_a_job_that_quotes_what_is_forgotten_is_dropped_whole(self, store: Store) -> None:
+        said = [message(0, text="the secret of Zanzibar"), message(1, text="ok")]
+        about = replace(MERGE, messages=("m0", "m1"))
+        quoting = replace(about, id="j2", payload="sum up: the secret of Zanzibar, ok?")
+        await store.commit(changes_of(said, jobs=(about, quoting)))
+        receipt = await store.forget(Selection(messages=("m0",)))
+        assert (receipt.jobs, receipt.verified) == (2, True)
+        assert [(record.id, record.messages) for record in await store.jobs()] == [("j1", ("m1",))]

@@ -157,6 +157,28 @@ class JobsContract:
         assert await store.jobs([JobState.WAITING, JobState.RUNNING]) == []
         assert await claimed(store, at=9e6) is None
 
+    async def test_what_jobs_are_put_off_for_is_told_once_a_kind_until_they_are_due(self, store: Store) -> None:
+        errors = ["Limit: 5: spent", "Limit: 6: spent", "Gone: Limit: 7", "cut short", "Limit", "No: model"]
+        waits = [60, 30, 30, 30, 30, 90]
+        await queued(store, *(replace(MERGE, id=f"j{n}") for n in range(len(errors) + 3)))
+        for error, seconds in zip(errors, waits, strict=True):
+            retry_at = NOW + timedelta(seconds=seconds)
+            await store.settle(await running(store), error=error, retry_at=retry_at, now=NOW)
+        await store.settle(await running(store), error="Limit: dead", now=NOW)
+        await running(store)
+
+        async def told(after: float, *kinds: str) -> list[str]:
+            return await store.put_off(kinds, NOW + timedelta(seconds=after))
+
+        assert await told(0, "No", "Limit") == ["Limit: 6: spent", "No: model"]
+        assert await told(30, "No", "Limit") == ["Limit: 5: spent", "No: model"]
+        assert await told(60, "No", "Limit", "Nothing") == ["No: model"]
+        assert await told(0) == await told(90, "No", "Limit") == []
+        assert (await running(store)).id == "j8", "the one that has not failed is due first"
+        while (again := await claimed(store, at=31)) is not None and again.id != "j1":
+            pass
+        assert await told(0, "Limit") == ["Limit: 5: spent"], "one that runs waits for nothing"
+
     async def test_an_attempt_that_does_not_count(self, store: Store) -> None:
         await queued(store, MERGE)
         await store.settle(await running(store), error="no tokens left", retry_at=SOON, counted=False, now=NOW)
@@ -279,58 +301,6 @@ class JobsContract:
         await store.commit(changes_of([message(0), message(1)], jobs=(about,)))
         (record,) = await store.jobs()
         assert record.messages == ("m0", "m1")
-
-    async def test_a_job_loses_the_messages_that_are_forgotten_and_goes_with_the_last(self, store: Store) -> None:
-        about = {"run": ("m0", "m2"), "dead": ("m1", "m2"), "other": ("m3",), "lone": ("m0", "m1"), "none": ()}
-        jobs = [replace(MERGE, id=id_, messages=messages) for id_, messages in about.items()]
-        await store.commit(changes_of([message(n) for n in range(4)], jobs=tuple(jobs)))
-        taken = {job.id: job for job in [await running(store) for _ in about]}
-        for id_, retry_at in (("dead", None), ("other", SOON), ("lone", SOON), ("none", SOON)):
-            await store.settle(taken[id_], error="no JSON: the dog", reply="the dog", retry_at=retry_at, now=NOW)
-        receipt = await store.forget(Selection(messages=("m0", "m1")))
-        assert (receipt.jobs, receipt.verified) == (3, True)
-        kept = {record.id: record for record in await store.jobs()}
-        assert {id_: record.messages for id_, record in kept.items()} == {
-            "run": ("m2",),
-            "dead": ("m2",),
-            "other": ("m3",),
-            "none": (),
-        }
-        assert {record.state for record in kept.values()} == {JobState.WAITING}
-        for id_ in ("run", "dead"):  # what is left of them is another piece of work
-            cut = kept[id_]
-            assert (cut.attempts, cut.error, cut.failed, cut.worker) == (0, None, None, None)
-        for id_ in ("other", "none"):
-            assert (kept[id_].attempts, kept[id_].failed) == (1, NOW)
-            assert "dog" not in (kept[id_].error or "dog")
-        assert {record.reply for record in kept.values()} == {None}
-        with pytest.raises(LostLease):  # what was derived from forgotten words must not come back
-            await store.commit(changes_of([message(5)], settles=taken["run"]))
-        assert {(await running(store)).messages for _ in range(2)} == {("m2",)}
-        assert (await store.forget(Selection(messages=("m2",)))).jobs == 2
-        assert {record.id for record in await store.jobs()} == {"other", "none"}
-
-    async def test_a_job_that_is_cut_while_it_runs_keeps_all_else_it_was_queued_for(self, store: Store) -> None:
-        await store.commit(changes_of([message(n) for n in range(4)]))
-        await queued(store, replace(MERGE, messages=("m0", "m1")))
-        await running(store)
-        await queued(store, replace(MERGE, payload="more", messages=("m2", "m3")))
-        await store.forget(Selection(messages=("m0", "m3")))
-        (record,) = await store.jobs()
-        assert (record.state, record.messages) == (JobState.WAITING, ("m1", "m2"))
-        again = await running(store)
-        assert (again.payload, again.messages, again.attempts) == ("more", ("m1", "m2"), 1)
-        await store.settle(again, now=NOW)
-        assert await store.jobs() == []
-
-    async def test_a_job_that_quotes_what_is_forgotten_is_dropped_whole(self, store: Store) -> None:
-        said = [message(0, text="the secret of Zanzibar"), message(1, text="ok")]
-        about = replace(MERGE, messages=("m0", "m1"))
-        quoting = replace(about, id="j2", payload="sum up: the secret of Zanzibar, ok?")
-        await store.commit(changes_of(said, jobs=(about, quoting)))
-        receipt = await store.forget(Selection(messages=("m0",)))
-        assert (receipt.jobs, receipt.verified) == (2, True)
-        assert [(record.id, record.messages) for record in await store.jobs()] == [("j1", ("m1",))]
 
     async def test_the_ledger_adds_up_and_outlives_what_is_forgotten(self, store: Store) -> None:
         assert await store.spent() == Usage()

@@ -76,7 +76,7 @@ def retry_at(job: Job, error: Exception, now: datetime, settings: WorkerSettings
         return longest
     if isinstance(error, StoreError):
         return soonest
-    if isinstance(error, ModelUnavailable) and not isinstance(error, NoAnswer):
+    if _out_of_reach(error):
         return now + timedelta(seconds=backoff_s(job.failures + 1, settings))
     if job.attempts >= settings.attempts:
         return None
@@ -91,9 +91,12 @@ def backoff_s(attempts: int, settings: WorkerSettings) -> float:
 
 def counts(error: Exception) -> bool:
     """Whether a failure uses up one of a job's attempts: what says nothing of the job itself does not."""
-    if isinstance(error, NoAnswer):  # of another prompt it might say something
-        return True
-    return not isinstance(error, LimitReached | NoModel | MissingExtra | ModelUnavailable | StoreError)
+    return not (isinstance(error, LimitReached | NoModel | MissingExtra | StoreError) or _out_of_reach(error))
+
+
+def _out_of_reach(error: Exception) -> bool:
+    """Whether no model could be reached; one that gave no answer was, and may only be at a loss with this prompt."""
+    return isinstance(error, ModelUnavailable) and not isinstance(error, NoAnswer)
 
 
 def reply_of(error: Exception) -> str | None:

@@ -105,6 +105,12 @@ def listed_jobs(connection: sqlite3.Connection, states: Sequence[JobState]) -> l
     return [_record_from(row) for row in connection.execute(query("jobs"), (wanted,))]
 
 
+def put_off(connection: sqlite3.Connection, kinds: Sequence[str], now: datetime) -> list[str]:
+    """What keeps jobs from being due after they have failed: for each of these kinds of error the first job's."""
+    bounds = {"kinds": json.dumps(list(kinds)), "now": to_micros(now)}
+    return [error for (error,) in connection.execute(query("put_off"), bounds)]
+
+
 def retry_job(connection: sqlite3.Connection, id_: str) -> None:
     """Let a job that is dead, has failed or runs wait as if it were new, for at once; who runs it has lost it.
 

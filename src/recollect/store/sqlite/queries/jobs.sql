@@ -24,15 +24,23 @@ ON CONFLICT (job, message) DO UPDATE SET again = max(again, excluded.again);
 SELECT id FROM job WHERE state = 'running' AND lease_until < :now AND attempts >= :most;
 
 -- name: claim_job
--- What is claimed before it is due is due from now on: cut short, it is not put off again.
+-- What is claimed before it is due is due from now on: cut short, it is not put off again. The first of each kind is
+-- looked up by itself: an OR between what is due and what is not would read the queue to its end.
 UPDATE job SET state = 'running', attempts = attempts + 1, worker = :worker, claim = :claim, lease_until = :until,
     again = 0, due = min(due, :now)
 WHERE id = (
-    SELECT id FROM job
-    WHERE kind IN (SELECT value FROM json_each(:kinds))
-      AND ((state = 'waiting' AND (due <= :now OR :hurry AND (error IS NULL OR attempts = 0 AND failed < :failed_before)))
-        OR (state = 'running' AND lease_until < :now))
-    ORDER BY due, id LIMIT 1
+    WITH found (id) AS (
+        SELECT (SELECT id FROM job WHERE state = 'waiting' AND kind = k.value AND due <= :now ORDER BY due, id LIMIT 1)
+        FROM json_each(:kinds) k
+        UNION ALL
+        SELECT (SELECT id FROM job WHERE state = 'waiting' AND kind = k.value AND due > :now
+                  AND (error IS NULL OR attempts = 0 AND failed < :failed_before) ORDER BY due, id LIMIT 1)
+        FROM json_each(:kinds) k WHERE :hurry
+        UNION ALL
+        SELECT id FROM job
+        WHERE state = 'running' AND kind IN (SELECT value FROM json_each(:kinds)) AND lease_until < :now
+    )
+    SELECT job.id FROM found JOIN job ON job.id = found.id ORDER BY job.due, job.id LIMIT 1
 )
 RETURNING id, kind, payload, due, attempts, failures, claim;
 
@@ -74,6 +82,13 @@ SELECT id, kind, state, attempts, error, reply, failed, due, worker,
        (SELECT json_group_array(id) FROM
         (SELECT m.id FROM job_message j JOIN message m ON m.seq = j.message WHERE j.job = job.id ORDER BY m.seq))
 FROM job WHERE state IN (SELECT value FROM json_each(?)) ORDER BY due, id;
+
+-- name: put_off
+WITH first (id) AS (
+    SELECT (SELECT id FROM job WHERE state = 'waiting' AND error_kind = k.value AND due > :now ORDER BY due, id LIMIT 1)
+    FROM json_each(:kinds) k
+)
+SELECT job.error FROM first JOIN job ON job.id = first.id ORDER BY job.due, job.id;
 
 -- name: queue
 SELECT id, kind, payload, due,
