@@ -6,7 +6,7 @@ import pytest
 def test_banks_are_listed_with_their_numbers(cli, filled):
     out = cli("banks").out
     assert out.splitlines()[0].split() == [
-        "bank", "messages", "sessions", "items", "entities", "links", "first", "last", "embedder", "size",
+        "bank", "messages", "sessions", "items", "segments", "entities", "links", "first", "last", "embedder", "size",
     ]  # fmt: skip
     assert out.splitlines()[1].split()[:3] == ["default", "4", "2"]
     assert "2023-07-11" in out

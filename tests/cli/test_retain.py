@@ -1,3 +1,4 @@
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -68,6 +69,20 @@ def test_a_malformed_line_stops_with_its_number_and_what_was_kept(cli):
 def test_text_is_kept_as_it_is(cli):
     assert cli("retain", "-", "--format", "jsonl", stdin='{"text": "a\\r\\nb", "speaker": "Ada"}\r\n').code == 0
     assert cli("recall", "b", "--json").json()["evidence"][0]["text"] == "a\r\nb"
+
+
+def pinned(cli):
+    lines = map(json.loads, cli("export", "-").out.splitlines())
+    return [(line["text"], line["important"]) for line in lines if line["type"] == "message"]
+
+
+def test_every_message_or_one_is_pinned(cli):
+    rows = '{"text": "a", "session": "s"}\n{"text": "b", "session": "s", "important": true}\n'
+    assert cli("retain", "-", stdin=rows).code == 0
+    assert pinned(cli) == [("a", False), ("b", True)]
+    more = '{"text": "a", "session": "s"}\n{"text": "c", "session": "s"}\n'
+    assert "1 there already" in cli("retain", "-", "--important", stdin=more).out
+    assert pinned(cli) == [("a", False), ("b", True), ("c", True)]
 
 
 def test_session_format_and_zone_are_taken(cli):

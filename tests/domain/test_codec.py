@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import recollect.domain
 from recollect.domain.changes import Changeset, Session
 from recollect.domain.codec import from_json, to_json
-from recollect.domain.items import IndexedItem
+from recollect.domain.items import IndexedItem, Item
 from recollect.domain.links import Link, LinkKind
-from recollect.domain.messages import Message
+from recollect.domain.messages import Message, StoredMessage
 from recollect.domain.queries import Scope
 from recollect.domain.time import Interval, Precision
 
@@ -112,7 +112,20 @@ def test_texts_times_and_vectors_come_back_exactly(text, moment, numbers):
 
 
 def test_nothing_that_is_none_is_written():
-    assert to_json(Message(text="x")) == {"text": "x", "speaker": "user", "role": "user", "captions": []}
+    assert to_json(Message(text="x")) == {
+        "text": "x",
+        "speaker": "user",
+        "role": "user",
+        "captions": [],
+        "important": False,
+    }
+
+
+def test_what_was_written_before_a_field_was_there_has_its_default():
+    old = {name: cell for name, cell in to_json(sample(StoredMessage)).items() if name != "important"}
+    assert from_json(StoredMessage, old).important is False
+    item = {name: cell for name, cell in to_json(sample(Item)).items() if name != "label"}
+    assert from_json(Item, item).label == ""
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ async def fill(bank, count=8):
                     text=f"Yesterday I met Ada Lovelace\u2028 {n} times in Paris \0.",
                     at=at,
                     captions=("a 🐕",),
+                    important=n == 2,
                 ),
                 Message(id=f"a{n}", text=f"Say hello to Toby, {n}!", role=Role.ASSISTANT, speaker="ai", at=at),
                 Message(id=f"p{n}", text="x. " * 3000 if n == 3 else f"Lovelace {n}", speaker="Bén", at=at),
@@ -36,7 +37,8 @@ async def fill(bank, count=8):
             session=f"s{n % 3}",
         )
     (turn,) = await bank._store.items(["turn:0:u0"])
-    late = Item(**{**_cells(turn), "id": "gist", "kind": ItemKind.GIST, "derived_from": (f"turn:0:u{count - 1}",)})
+    gist = {"id": "gist", "kind": ItemKind.GIST, "derived_from": (f"turn:0:u{count - 1}",), "label": "model"}
+    late = Item(**{**_cells(turn), **gist})
     vector = np.eye(bank._store.dimension, dtype=np.float32)[0]
     entry = IndexedItem(item=late, vector=vector, terms=np.array([7], dtype=np.uint32), asks=True)
     await bank._store.commit(Changeset(items=(entry,)))
@@ -71,11 +73,27 @@ async def test_an_export_makes_the_same_bank_again(tmp_path):
         assert (info.messages, info.items) == ((await bank.info()).messages, (await bank.info()).items)
         assert await copy.messages() == await bank.messages()
         assert await evidence(copy) == await evidence(bank)
+        assert [m.id for m in await copy.messages() if m.important] == ["u2"]
+        assert [item.label for item in await copy._store.items(["gist", "turn:0:u0"])] == ["model", ""]
         # It goes on where the other stood.
         answer = Message(id="next", text="And then?", role=Role.ASSISTANT, speaker="ai", at=AT)
         for one in (bank, copy):
             await one.retain(answer, session="s1")
         assert (await lines_of(copy))[1:] == (await lines_of(bank))[1:]
+
+
+async def test_an_export_without_labels_and_pins_is_read_still(tmp_path):
+    async with opened(tmp_path) as memory:
+        bank, copy = await memory.bank("bank"), await memory.bank("copy")
+        await fill(bank)
+        header, *values = map(json.loads, await lines_of(bank))
+        pins = [value.pop("important") for value in values if value["type"] == "message"]
+        labels = [value["item"].pop("label") for value in values if value["type"] == "item"]
+        assert (any(pins), set(labels)) == (True, {"model", ""})
+        await copy.import_([json.dumps(value) for value in ({**header, "format": 2}, *values)])
+        assert [m.text for m in await copy.messages()] == [m.text for m in await bank.messages()]
+        assert not any(m.important for m in await copy.messages())
+        assert [item.label for item in await copy._store.items(["gist"])] == [""]
 
 
 async def test_an_export_survives_a_file(tmp_path):

@@ -116,6 +116,16 @@ async def test_the_same_twice_in_one_call_is_kept_once_or_is_a_conflict(bank):
         await bank.retain([Message(text="a", id="n"), Message(text="b", id="n")], session="s")
 
 
+async def test_a_pinned_message_is_kept_so_and_is_the_same_message_without_its_pin(bank):
+    pinned = Message(text="I am allergic to nuts.", id="1", important=True)
+    await bank.retain([pinned, Message(text="two", id="2")], session="s")
+    assert [m.important for m in await bank.messages()] == [True, False]
+    again = [Message(text=pinned.text, id="1"), Message(text="two", id="2", important=True)]
+    receipt = await bank.retain(again, session="s")
+    assert (receipt.messages, receipt.skipped) == ((), 2)
+    assert [m.important for m in await bank.messages()] == [True, False]
+
+
 async def test_an_answer_that_comes_later_joins_its_turn(bank):
     await bank.retain(Message(text="Where?", id="q"), session="s")
     await bank.retain(Message(text="Meanwhile elsewhere", id="x"), session="t")

@@ -30,22 +30,27 @@ def test_every_field(read):
         "at": "2023-07-11T18:05:00+01:00",
         "id": "m1",
         "captions": ["a dog", " "],
+        "important": True,
         "x_mine": {"any": 1},
     }
     (spoken,) = read(lines(row))
     message = spoken.message
     assert (spoken.session, message.id, message.speaker, message.role) == ("s", "m1", "Ada", Role.USER)
-    assert (message.text, message.captions) == (" hello\n", ("a dog",))
+    assert (message.text, message.captions, message.important) == (" hello\n", ("a dog",), True)
     assert message.at == BEGAN
     assert message.at.utcoffset() == timedelta(hours=1)
 
 
 def test_aliases_and_what_is_left_out(read):
-    rows = [{"content": "hi", "name": "Ada", "timestamp": 1689095100}, {"text": "ho", "role": "assistant", "id": None}]
+    rows = [
+        {"content": "hi", "name": "Ada", "timestamp": 1689095100, "important": False},
+        {"text": "ho", "role": "assistant", "id": None, "important": None},
+    ]
     first, second = read(lines(*rows))
     assert (first.message.speaker, first.message.text, first.message.at) == ("Ada", "hi", BEGAN)
     assert (second.message.speaker, second.message.role, second.message.at) == ("assistant", Role.ASSISTANT, NOW)
     assert first.session == second.session == "2023-07-11"
+    assert (first.message.important, second.message.important) == (False, False)
     assert second.message.id.startswith("m")
     assert read(lines({"text": "x", "created_at": 1689095100.5}))[0].message.at == BEGAN + timedelta(seconds=0.5)
 
@@ -119,6 +124,8 @@ BAD = {
     "text of another kind": ({"text": ["a"]}, "'text' must be a string, not"),
     "id of another kind": ({**GOOD, "id": 7}, "'id' must be a string, not 7"),
     "blank session": ({**GOOD, "session": ""}, "'session' is blank"),
+    "importance": ({**GOOD, "important": "yes"}, "'important' must be true or false, not"),
+    "important as a number": ({**GOOD, "important": 1}, "'important' must be true or false, not 1"),
     "captions": ({**GOOD, "captions": "a dog"}, "'captions' must be a list"),
     "no time": ({**GOOD, "at": "yesterday"}, "no ISO 8601 time: 'yesterday'"),
     "surrogate time": ({**GOOD, "at": "2023-07-11T18:\ud8005"}, "no ISO 8601 time"),

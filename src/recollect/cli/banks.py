@@ -74,13 +74,15 @@ async def _infos(memory: Memory) -> tuple[list[BankInfo], list[str]]:
 
 
 def _table(found: list[BankInfo]) -> str:
-    head = ("bank", "messages", "sessions", "items", "entities", "links", "first", "last", "embedder", "size")
+    counted = ("messages", "sessions", "items", "segments", "entities", "links")
+    head = ("bank", *counted, "first", "last", "embedder", "size")
     rows = [
         (
             info.name,
             f"{info.messages:,}",
             f"{info.sessions:,}",
             f"{info.items:,}",
+            f"{info.segments:,}",
             f"{info.entities:,}",
             f"{info.links:,}",
             _day(info.first),
@@ -90,7 +92,7 @@ def _table(found: list[BankInfo]) -> str:
         )
         for info in found
     ]
-    return table([head, *rows], right=(1, 2, 3, 4, 5, 9))
+    return table([head, *rows], right=(1, 2, 3, 4, 5, 6, 10))
 
 
 def _day(moment: datetime | None) -> str:

@@ -20,7 +20,7 @@ def evidence_block(rank: int, evidence: Evidence) -> str:
     """A piece of evidence in full: who said it when, what it is if not raw words, the words, why it is here."""
     head = f"{rank:>2}. {said(evidence)}  {strong(printable(evidence.speaker))}  {evidence.score:.2f}"
     if evidence.kind.value not in _SAID:
-        head += f"  {standing(evidence.kind)}"
+        head += f"  {standing(evidence.kind)}{f' ({printable(evidence.label)})' if evidence.label else ''}"
     body = indented(evidence.text, " " * _MARGIN)
     foot = indented(f"{reasons(evidence)} · {', '.join(evidence.sources)}", " " * _MARGIN)
     return f"{head}\n{body}\n{faint(foot)}"

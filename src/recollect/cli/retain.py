@@ -62,6 +62,7 @@ class Input:
     format: Format | None
     session: str | None
     zone: tzinfo
+    important: bool
     wait: bool
 
 
@@ -83,6 +84,10 @@ def retain(
     zone: options.Zone = "UTC",
     recipe: options.Recipe = None,
     model: options.Model = None,
+    important: Annotated[
+        bool,
+        typer.Option("--important", help="Pin every message: what waits until it comes up again is not left to wait."),
+    ] = False,
     wait: Annotated[
         bool,
         typer.Option("--wait", help="Do the recipe's background work too, instead of leaving it to a worker."),
@@ -99,7 +104,14 @@ def retain(
     with usage():
         settings = chosen(store=store, embedder=embedder, recipe=recipe, model=model)
         wait = wait and _makes_jobs(settings)
-        source = Input(file=file, format=_format(format_), session=session, zone=zone_named(zone), wait=wait)
+        source = Input(
+            file=file,
+            format=_format(format_),
+            session=session,
+            zone=zone_named(zone),
+            important=important,
+            wait=wait,
+        )
     began = time.perf_counter()
     tally = with_memory(settings, lambda memory: _retain(memory, bank, source))
     _report(tally, time.perf_counter() - began, bank, settings, as_json=json)
@@ -147,8 +159,13 @@ async def _retain(memory: Memory, bank: str, source: Input) -> Tally:
         opened = await memory.bank(bank)
         now = datetime.now(UTC)
         spoken = read(lines, format=source.format, session=source.session, zone=source.zone, now=now)
-        tally = await _keep(chunks(spoken), lambda name, said: opened.retain(said, session=name), tell)
+        given = map(_pinned, spoken) if source.important else spoken
+        tally = await _keep(chunks(given), lambda name, said: opened.retain(said, session=name), tell)
         return replace(tally, failed=await opened.work()) if source.wait else _left(tally)
+
+
+def _pinned(one: Spoken) -> Spoken:
+    return replace(one, message=replace(one.message, important=True))
 
 
 def _left(tally: Tally) -> Tally:

@@ -53,12 +53,17 @@ class Profile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankInfo:
-    """A bank in numbers; ``size_bytes`` counts all its files, ``links_by_kind`` the links of each kind."""
+    """A bank in numbers.
+
+    ``size_bytes`` counts all its files, ``links_by_kind`` the links of each kind, ``segments`` the sealed windows over
+    its messages and the one that is being filled.
+    """
 
     name: str
     messages: int
     sessions: int
     items: int
+    segments: int
     entities: int
     links: int
     links_by_kind: dict[str, int]

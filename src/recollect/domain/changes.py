@@ -10,6 +10,7 @@ from recollect.domain.items import IndexedItem
 from recollect.domain.jobs import Job
 from recollect.domain.links import Link
 from recollect.domain.messages import StoredMessage
+from recollect.domain.segments import Segment, Stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,9 @@ class Changeset:
     ``seen`` is the bank's version that the changes were derived from; a bank that has moved on refuses them.
     ``author`` is kept with the new version, so that whoever proposed the changes can tell whether they were made.
     ``supersedes`` may name items of this very changeset. ``settings`` are keys and values; a later value takes the
-    older one's place. ``settles`` is the claimed job whose outcome the changes are: it is done when they are made.
+    older one's place. ``segments`` are windows that were opened or sealed: a later value of a number takes the older
+    one's place; ``stream`` is where windowing stands then. ``settles`` is the claimed job whose outcome the changes
+    are: it is done when they are made.
     """
 
     seen: int | None = None
@@ -55,6 +58,8 @@ class Changeset:
     jobs: tuple[Job, ...] = ()
     supersedes: tuple[Supersession, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
+    segments: tuple[Segment, ...] = ()
+    stream: Stream | None = None
     settles: Job | None = None
 
     @property

@@ -60,7 +60,9 @@ class Item:
     it was made of. ``occurrences`` say when what it tells happened, ``mentioned`` when it was said, ``recorded`` when
     it was first stored. ``tokens`` is what the text costs. ``order`` sorts the items of a kind in a session; there are
     gaps. ``superseded`` is set when a newer item took its place: both stay readable. ``stages`` are what an item was
-    before it grew, the oldest first.
+    before it grew, the oldest first. ``label`` says what kind of its kind it is: of a summary ``extractive`` or
+    ``model``, of semantic memory ``event``, ``preference``, ``update`` or ``relation`` (RecMem, 3.4), of an episode why
+    it was made; "" where there is nothing to tell apart.
     """
 
     id: str
@@ -79,6 +81,7 @@ class Item:
     tokens: int = 0
     superseded: datetime | None = None
     stages: tuple[Stage, ...] = ()
+    label: str = ""
 
     @property
     def occurred(self) -> Interval | None:

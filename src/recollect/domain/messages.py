@@ -23,7 +23,8 @@ class Message:
 
     ``at`` is when it was said (aware; the moment of retaining where it is left out). ``captions`` say in words what
     attached pictures or files show; they are searched, and kept apart from ``text``. A message with an ``id`` can be
-    retained again without being stored twice.
+    retained again without being stored twice. ``important`` pins it: a recipe that waits until something comes up again
+    makes memory of this at once.
     """
 
     text: str
@@ -32,6 +33,7 @@ class Message:
     at: datetime | None = None
     id: str | None = None
     captions: tuple[str, ...] = ()
+    important: bool = False
 
     def __post_init__(self) -> None:
         if self.at is not None and self.at.utcoffset() is None:
@@ -56,7 +58,10 @@ def _check_unicode(name: str, text: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMessage:
-    """A message in a bank: ``session`` and ``position`` say where it stands, ``recorded`` when it was stored."""
+    """A message in a bank: ``session`` and ``position`` say where it stands, ``recorded`` when it was stored.
+
+    ``important`` tells that it was pinned when it was first retained; being given again does not change that.
+    """
 
     id: str
     session: str
@@ -67,3 +72,4 @@ class StoredMessage:
     captions: tuple[str, ...]
     at: datetime
     recorded: datetime
+    important: bool = False

@@ -31,7 +31,10 @@ class Why:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """An item, with the reason it was returned. ``sources`` are message ids, the one it is about first."""
+    """An item, with the reason it was returned. ``sources`` are message ids, the one it is about first.
+
+    ``label`` is the item's: what kind of its kind it is, "" where there is nothing to tell apart.
+    """
 
     id: str
     kind: ItemKind
@@ -44,6 +47,7 @@ class Evidence:
     score: float
     why: tuple[Why, ...]
     tokens: int
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,9 @@ from recollect.domain.receipts import ForgetReceipt, RetainReceipt
 from recollect.domain.time import Interval
 from recollect.errors import InvalidInput, NoModel, RecollectError
 from recollect.memory.asking import Narrowing, kinds_of, names_of, query_of
+from recollect.memory.calibrate import Calibration, calibrated, threshold_of
 from recollect.memory.merges import undo_merge
-from recollect.memory.naming import entity_id_of
+from recollect.memory.naming import entity_id_of, session_name
 from recollect.memory.queue import Queue, jobs_to_remake, reading
 from recollect.memory.rebuild import reembed
 from recollect.memory.staff import Work
@@ -103,7 +104,7 @@ class Bank(Queue):
         """
         given = [messages] if isinstance(messages, Message) else list(messages)
         began, now = time.perf_counter(), self._clock()
-        name = _session_name(given, session, now)
+        name = session_name(given, session, now)
 
         async def derive() -> Changeset:
             changes = await self._encoder.encode(given, session=name, reader=self._store, now=now)
@@ -276,9 +277,9 @@ class Bank(Queue):
         ``messages`` by id; ``session`` and ``speaker`` by name; ``entity`` by id, name or any surface form: every
         message of an item that mentions it, and every message that holds one of its names word for word; ``during``
         by when it was said. What shared a turn with a forgotten message is kept, and encoded anew in the same
-        transaction; what shared something else that was made of both, such as a fact, is read again in the background,
-        and what goes though it was made of facts that stay too, such as an observation, is made again of these.
-        On an error nothing is forgotten.
+        transaction, as is the summary of a segment that loses some of its messages; what shared something else that was
+        made of both, such as a fact, is read again in the background, and what goes though it was made of facts that
+        stay too, such as an observation, is made again of these. On an error nothing is forgotten.
 
         Raises:
             InvalidInput: nothing was selected.
@@ -343,13 +344,15 @@ class Bank(Queue):
     async def reread(self) -> int:
         """Have the recipe read, in the background, what nothing was made of: kept under another recipe, for example.
 
-        Messages of jobs that wait or run are left to these. Gives how many messages are to be read.
+        It is put into segments at once, if there are any. Messages of jobs that wait or run are left to these. Gives
+        how many messages are to be read.
         """
         count = 0
 
         async def derive() -> Changeset:
             nonlocal count
-            changes, count = await reading(self._store, self._method(None).consolidators, self._clock())
+            caught_up = await self._encoder.catch_up(reader=self._store)
+            changes, count = await reading(caught_up, self._store, self._method(None).consolidators, self._clock())
             return changes
 
         await self._commit(derive)
@@ -357,13 +360,27 @@ class Bank(Queue):
             self.go_on()
         return count
 
+    async def calibrate(self, *, share: float = 0.05, theta_count: int = 5, apply: bool = True) -> Calibration:
+        """Set how like messages must be to recur, by the bank's own (RecMem, 3.6); without ``apply``, only say it.
+
+        A ``share`` of them shall have ``theta_count`` earlier ones as like them as that.
+
+        Raises:
+            InvalidInput: a number is out of its range, or the bank has too few messages to tell.
+            ModelUnavailable: the embedder could not be reached.
+        """
+        found = await calibrated(self._store, self._embedder, share=share, theta_count=theta_count)
+        if apply:
+            await self._commit(lambda: threshold_of(found, share=share, now=self._clock()))
+        return replace(found, stored=apply)
+
     async def _forget(self, selection: Selection) -> ForgetReceipt:
         """Forget, with what is left of torn turns, and the jobs that make anew what is left of other things."""
         torn = await self._store.torn(selection)
         remade = Changeset(seen=torn.version)
-        if torn.turns:
+        if torn.turns or torn.segments:
             remade = await self._encoder.encode_again(torn, reader=self._store)
-        jobs = await jobs_to_remake(torn, self._store, self._method(None).consolidators, self._clock())
+        jobs = await jobs_to_remake(torn, remade, self._store, self._method(None).consolidators, self._clock())
         receipt = await self._store.forget(selection, replace(remade, jobs=jobs))
         if jobs and self._work is not None:
             self._work.wake()
@@ -383,12 +400,3 @@ class Bank(Queue):
         """
         async with self._writing:
             return await commit_derived(self._store, derive)
-
-
-def _session_name(messages: Sequence[Message], session: str | None, now: datetime) -> str:
-    if session is not None:
-        if not session.strip():
-            raise InvalidInput("a session's name cannot be blank; leave it out to have it named after the day")
-        return session
-    first = messages[0].at if messages else None
-    return (first or now).date().isoformat()

@@ -1,7 +1,11 @@
-"""Which entity a caller means."""
+"""Which session and which entity a caller means."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+
+from recollect.domain.messages import Message
 from recollect.errors import InvalidInput
 from recollect.store.protocol import StoreReader
 
@@ -23,3 +27,17 @@ async def entity_id_of(reader: StoreReader, name: str | None) -> str | None:
         if surface.casefold() == wanted:
             return owner
     raise InvalidInput(f"the bank knows no {name!r}")
+
+
+def session_name(messages: Sequence[Message], session: str | None, now: datetime) -> str:
+    """The name of the session that messages belong to: the one given, else the day of the first of them.
+
+    Raises:
+        InvalidInput: the name is blank.
+    """
+    if session is not None:
+        if not session.strip():
+            raise InvalidInput("a session's name cannot be blank; leave it out to have it named after the day")
+        return session
+    first = messages[0].at if messages else None
+    return (first or now).date().isoformat()

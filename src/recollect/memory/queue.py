@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from recollect.domain.changes import Changeset
+from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.usage import Cost
 from recollect.errors import NoModel
@@ -71,21 +73,29 @@ class Queue:
         return await self._store.costs()
 
 
-async def jobs_to_remake(torn: Torn, store: StoreReader, consolidators: Sequence[Consolidator], now: datetime) -> Jobs:
+async def jobs_to_remake(
+    torn: Torn, remade: Changeset, store: StoreReader, consolidators: Sequence[Consolidator], now: datetime
+) -> Jobs:
     """The jobs by which a recipe makes anew what is torn: what stays is to it as if it were new.
 
+    Of what was ``remade`` with it, a segment's extract is as good as a new one: a model may put a better in its place.
     A job about a single item is left out where no opinion loses a step by it: nobody is to think otherwise because
     something that he knew all along was put together anew.
     """
     mentions = await store.mentions_of(entry.item.id for entry in torn.origins)
-    left = Changeset(messages=torn.reread, items=torn.origins, mentions=tuple(mentions))
+    extracts = (entry for entry in remade.items if entry.item.kind is ItemKind.SUMMARY)
+    left = Changeset(messages=torn.reread, items=(*torn.origins, *extracts), mentions=tuple(mentions))
     known = {entry.item.id for entry in torn.origins} - torn.grounds
     return tuple(job for job in with_jobs(left, consolidators, now).jobs if job.payload not in known)
 
 
-async def reading(store: StoreReader, consolidators: Sequence[Consolidator], now: datetime) -> tuple[Changeset, int]:
-    """The jobs by which a recipe reads what has not been read, and how many messages these are about."""
-    # Read first: whatever changes after this makes the commit fail, and all is looked up anew.
-    seen = (await store.known([], [])).version
-    jobs = with_jobs(Changeset(messages=tuple(await store.unread())), consolidators, now).jobs
-    return Changeset(seen=seen, jobs=jobs), len({message for job in jobs for message in job.messages})
+async def reading(
+    caught_up: Changeset, store: StoreReader, consolidators: Sequence[Consolidator], now: datetime
+) -> tuple[Changeset, int]:
+    """The jobs by which a recipe reads what has not been read, and how many messages these are about.
+
+    They are added to the changes by which the encoder has ``caught_up``, which say of what version of the bank they
+    are: whatever changes after that makes the commit fail, and all is looked up anew.
+    """
+    jobs = with_jobs(replace(caught_up, messages=tuple(await store.unread())), consolidators, now).jobs
+    return replace(caught_up, jobs=jobs), len({message for job in jobs for message in job.messages})

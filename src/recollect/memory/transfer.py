@@ -2,10 +2,11 @@
 
 The first line is a :class:`Header`. Every other one is a value of the domain, its ``type`` beside its fields, in this
 order: ``session``, ``entity``, ``message``, ``item`` (with vector and terms in base64), ``mention``, ``link``,
-``supersession``, ``setting`` (a ``key`` and a ``value``: the bank's profile is one), ``merge``, ``job`` (``id``,
-``kind``, ``payload``, the ids of its ``messages``, when it is ``due``): what is still to be done for the bank, be it
-waiting, under way or dead. Where it is taken in, it waits as if it were new. Times are in ISO 8601; a field that is
-left out is ``null``. Format 1 had no supersessions, no settings and no jobs; it is still read.
+``supersession``, ``setting`` (a ``key`` and a ``value``: the bank's profile is one), ``segment``, ``stream`` (where
+windowing stands; one line, or none), ``merge``, ``job`` (``id``, ``kind``, ``payload``, the ids of its ``messages``,
+when it is ``due``): what is still to be done for the bank, be it waiting, under way or dead. Where it is taken in, it
+waits as if it were new. Times are in ISO 8601; a field that is left out has its default. Format 1 had no supersessions,
+no settings and no jobs, format 2 no labels of items, no pinned messages and no segments; both are still read.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from recollect.domain.items import IndexedItem
 from recollect.domain.jobs import Job
 from recollect.domain.links import Link
 from recollect.domain.messages import StoredMessage
+from recollect.domain.segments import Segment, Stream
 from recollect.errors import InvalidInput, MalformedLine
 from recollect.models.embedder import Embedder
 from recollect.retain.embed import embed_items
 from recollect.store.protocol import Store
 
-FORMAT = 2
+FORMAT = 3
 CHUNK = 500
 
 
@@ -60,6 +62,8 @@ _TYPES = {
     "link": ("links", Link),
     "supersession": ("supersedes", Supersession),
     "setting": ("settings", Setting),
+    "segment": ("segments", Segment),
+    "stream": ("stream", Stream),
     "merge": ("merges", Merge),
     "job": ("jobs", PendingJob),
 }
@@ -129,6 +133,8 @@ def _changesets(numbered: Iterable[tuple[int, str]], dimension: int) -> Iterator
 def _values(changes: Changeset, field: str) -> Iterable[object]:
     if field == "settings":
         return [Setting(key=key, value=value) for key, value in changes.settings]
+    if field == "stream":
+        return () if changes.stream is None else (changes.stream,)
     if field == "jobs":
         return [
             PendingJob(id=one.id, kind=one.kind, payload=one.payload, messages=one.messages, due=one.due)
@@ -139,7 +145,7 @@ def _values(changes: Changeset, field: str) -> Iterable[object]:
 
 
 def _changeset(field: str, values: list[object]) -> Changeset:
-    cells: dict[str, Any] = {field: tuple(map(_cell, values))}
+    cells: dict[str, Any] = {field: values[-1] if field == "stream" else tuple(map(_cell, values))}
     return Changeset(**cells)
 
 

@@ -179,4 +179,5 @@ def _evidence(candidate: Candidate, why: tuple[Why, ...]) -> Evidence:
         score=candidate.score,
         why=why,
         tokens=item.tokens,
+        label=item.label,
     )

@@ -24,7 +24,10 @@ from recollect.retain.known_names import KnownNames
 from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
 from recollect.retain.resolve import Found, resolve
+from recollect.retain.segments import SegmentSettings
+from recollect.retain.summarise import extracted, index_summaries
 from recollect.retain.turns import Turn, earlier, turn_from, turns_of
+from recollect.retain.windowing import Sealed, windowed
 from recollect.store.protocol import Known, StoreReader, Torn
 from recollect.text.tokens import count_all
 
@@ -36,14 +39,17 @@ _ROLES = frozenset({"user", "assistant", "system", "tool"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodeSettings:
-    """The constants of encoding: links and entity resolution."""
+    """The constants of encoding: links, entity resolution, and segments where the recipe keeps any."""
 
     links: LinkSettings = LinkSettings()
     resolve: ResolveSettings = ResolveSettings()
+    segments: SegmentSettings | None = None
 
 
 class TurnEncoder:
-    """RecMem's subconscious tier with Hindsight's links; one for each bank, since it remembers the bank's names.
+    """RecMem's subconscious tier with Hindsight's links, and E-mem's segments where they are asked for.
+
+    There is one for each bank, since it remembers the bank's names.
 
     Args:
         embedder: the one the bank's vectors come from.
@@ -67,21 +73,46 @@ class TurnEncoder:
         if not stored:
             return Changeset(seen=known.version)
         turns = await self._turns(stored, session, known, reader)
-        changes = await self._derive(turns, known, reader)
-        return replace(
-            changes,
+        changes = replace(
+            await self._derive(turns, known, reader),
             sessions=(Session(id=session, started=min(message.at for message in stored)),),
             messages=tuple(stored),
         )
+        return await self._windowed(changes, known, reader)
 
     async def encode_again(self, torn: Torn, *, reader: StoreReader) -> Changeset:
-        """Derive anew what is left of turns that lose some of their messages. What goes is still there meanwhile.
+        """Derive anew what is left of turns, and of segments' summaries, that lose some of their messages.
 
-        Each turn is made of its own messages alone: an answer never comes to stand under another question.
+        What goes is still there meanwhile. Each turn is made of its own messages alone: an answer never comes to stand
+        under another question. A summary is an extract again, whoever made the one that goes.
         """
         known = await reader.known([], [])
         turns = [turn_from(item, torn.left) for item in torn.turns]
-        return replace(await self._derive(turns, known, reader), seen=torn.version)
+        changes = await self._derive(turns, known, reader) if turns else Changeset()
+        sealed = [Sealed(segment=one.segment, messages=one.left) for one in torn.segments]
+        extracts = await self._extracts(sealed, known, reader)
+        return replace(changes, seen=torn.version, items=(*changes.items, *extracts))
+
+    async def catch_up(self, *, reader: StoreReader) -> Changeset:
+        """Put into segments what was kept while none were made; empty where that is nothing, or none are asked for."""
+        known = await reader.known([], [])
+        return await self._windowed(Changeset(seen=known.version), known, reader)
+
+    async def _windowed(self, changes: Changeset, known: Known, reader: StoreReader) -> Changeset:
+        """The changes with what their messages do to the segments, and the extracts of those that are full."""
+        settings = self._settings.segments
+        made = await windowed(changes.messages, reader, settings) if settings else None
+        if made is None:
+            return changes
+        items = (*changes.items, *await self._extracts(made.sealed, known, reader))
+        return replace(changes, items=items, segments=made.segments, stream=made.stream)
+
+    async def _extracts(self, sealed: Sequence[Sealed], known: Known, reader: StoreReader) -> tuple[IndexedItem, ...]:
+        if not sealed:
+            return ()
+        directory = await self._names.at(known, reader)
+        items = await asyncio.to_thread(lambda: [extracted(s.segment, s.messages, directory) for s in sealed])
+        return await index_summaries(items, self._embedder)
 
     async def _turns(
         self, stored: Sequence[StoredMessage], session: str, known: Known, reader: StoreReader
@@ -181,6 +212,7 @@ def _new_messages(messages: Sequence[Message], session: str, known: Known, now: 
             captions=message.captions,
             at=message.at or now,
             recorded=now,
+            important=message.important,
         )
         if kept.id in seen:
             _require_same(seen[kept.id], kept)

@@ -1,7 +1,7 @@
 """Weaving what a model made into a bank: vectors, terms, entities, links (Hindsight, sections 4.1.3 and 4.1.4).
 
-Facts, opinions and observations are linked among themselves. A turn is always most like the fact that was made of it,
-and was always said at that moment: its links would take the place of those that lead further.
+Facts, opinions, observations, episodes and semantic facts are linked among themselves. A turn is always most like the
+fact that was made of it, and was always said at that moment: its links would take the place of those that lead further.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from recollect.store.protocol import Hits, StoreReader
 from recollect.text.terms import terms
 from recollect.text.tokens import count_all
 
-WOVEN: Final = (ItemKind.FACT, ItemKind.OPINION, ItemKind.OBSERVATION)
+WOVEN: Final = (ItemKind.FACT, ItemKind.OPINION, ItemKind.OBSERVATION, ItemKind.EPISODE, ItemKind.SEMANTIC)
 
 _SPARE: Final = 8  # times as many as are linked are looked at: an arm's notion of near in time is wider than ours
 _OWN_MEANING: Final = Weights(surroundings=0.0)  # equation 5 compares items, not where they stand

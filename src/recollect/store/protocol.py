@@ -19,6 +19,7 @@ from recollect.domain.links import LinkKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Probe, Scope
 from recollect.domain.receipts import ForgetReceipt
+from recollect.domain.segments import Segment, Stream
 from recollect.domain.signals import Signals, Weights
 from recollect.domain.time import Interval
 from recollect.domain.usage import Cost, LedgerEntry, Usage
@@ -92,6 +93,14 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TornSegment:
+    """A sealed segment as it would be without the messages that go, and which of its messages would be left."""
+
+    segment: Segment
+    left: tuple[StoredMessage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Torn:
     """What a selection would tear.
 
@@ -99,7 +108,8 @@ class Torn:
     though something else that was read from them would go: to be read again, since nothing is left of that. Items that
     were made of other items than turns do not count: they are made anew from what is read, and from ``origins``: the
     items that stay, though something that was made of them would go. Turns are none of these. ``grounds`` are the ids
-    of items that an opinion rested on which would go.
+    of items that an opinion rested on which would go. ``segments`` are the sealed ones that would lose some of their
+    messages, but not all: their summaries go, and are made anew; no message is to be read again for that.
     """
 
     version: int
@@ -108,6 +118,7 @@ class Torn:
     reread: tuple[StoredMessage, ...] = ()
     origins: tuple[IndexedItem, ...] = ()
     grounds: frozenset[str] = frozenset()
+    segments: tuple[TornSegment, ...] = ()
 
 
 class Search(Protocol):
@@ -177,8 +188,34 @@ class StoreReader(Protocol):
         """The last messages of a session before a position, in order: at most ``count``."""
         ...
 
+    async def stream(self) -> Stream | None:
+        """Where windowing stands; ``None`` where nothing was windowed yet."""
+        ...
+
+    async def unsegmented(self) -> list[StoredMessage]:
+        """Messages that were kept after the last one that was windowed, in the order in which they were kept."""
+        ...
+
+    async def segments(self, numbers: Iterable[int] | None = None) -> list[Segment]:
+        """Segments by number, or every sealed one and the active one, in order: the lowest that is open.
+
+        One of which no message is left is none.
+        """
+        ...
+
+    async def segments_of(self, messages: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        """For each of these messages that any holds, by id, the numbers of the segments that hold some of it, in order.
+
+        Of open segments the active one alone counts; it holds all that is in the others.
+        """
+        ...
+
+    async def segment_messages(self, number: int) -> list[StoredMessage]:
+        """The messages of which a segment holds some, in the order in which they were kept; none for an unknown one."""
+        ...
+
     async def unread(self) -> list[StoredMessage]:
-        """Messages from which nothing but turns came, and which no job names that waits or runs."""
+        """Messages from which nothing but turns and summaries came, and which no job names that waits or runs."""
         ...
 
     async def items(self, ids: Iterable[str]) -> list[Item]: ...
@@ -293,6 +330,14 @@ class Store(StoreReader, Protocol):
 
     async def jobs(self, states: Sequence[JobState] = ()) -> list[JobRecord]:
         """The queue, or the jobs in these states; what is due first first."""
+        ...
+
+    async def put_off(self, kinds: Sequence[str], now: datetime) -> list[str]:
+        """What keeps jobs from being due after they have failed: an error for each of these kinds, at most.
+
+        An error's kind is what stands before its first ``": "``. Of several jobs that failed of the same, the one that
+        is due first speaks for all. What this costs does not grow with the queue: it is asked with every write.
+        """
         ...
 
     async def retry_job(self, job: str) -> None:

@@ -47,9 +47,10 @@ from recollect.testing.store_material import (
     unit,
 )
 from recollect.testing.store_search import SearchContract
+from recollect.testing.store_segments import SegmentsContract
 
 
-class StoreContract(SearchContract, ForgettingContract, JobsContract):
+class StoreContract(SearchContract, ForgettingContract, JobsContract, SegmentsContract):
     """The contract suite of stores."""
 
     @pytest.fixture
@@ -66,7 +67,7 @@ class StoreContract(SearchContract, ForgettingContract, JobsContract):
         zone = timezone(timedelta(hours=-9, minutes=-30))
         said = [
             replace(message(0), text="nul \0 שלום 🐕 \r\n", captions=('a "cat"', "[x]"), at=T0.astimezone(zone)),
-            replace(message(1), speaker="Zoë", role=Role.ASSISTANT, text=""),
+            replace(message(1), speaker="Zoë", role=Role.ASSISTANT, text="", important=True),
         ]
         await store.commit(changes_of(said))
         kept = await store.messages()
@@ -123,6 +124,14 @@ class StoreContract(SearchContract, ForgettingContract, JobsContract):
         assert (await store.items(["turn:m0"]))[0].text == "rewritten"
         old = await store.search(probe(0, terms=np.array([1], dtype=np.uint32)), Scope(), Weights(passage=0, session=0))
         assert "turn:m0" not in await found(old, "lexical", 9)
+
+    async def test_an_item_put_again_has_its_new_label(self, store: Store) -> None:
+        kept = indexed(message(0))
+        for label in ("recurrence of 5", "pinned", ""):
+            item = replace(kept.item, label=label)
+            said = (message(0),) if label == "recurrence of 5" else ()
+            await store.commit(changes_of(said, items=(replace(kept, item=item),)))
+            assert await store.items([item.id]) == [item]
 
     async def test_entities_grow_and_mentions_are_listed(self, store: Store) -> None:
         await store.commit(corpus(30))

@@ -85,12 +85,15 @@ def corpus(count: int = 90) -> Changeset:
     """A bank with everything in it: three sessions, two kinds, three speakers, times, answers, links, entities."""
     rng = np.random.default_rng(7)
     said = [
-        message(
-            at,
-            session=f"s{at % 3}",
-            speaker=("Ada", "Ben", "Cleo")[int(rng.integers(3))],
-            position=at // 3,
-            text=" ".join(rng.choice(WORDS, size=6)),
+        replace(
+            message(
+                at,
+                session=f"s{at % 3}",
+                speaker=("Ada", "Ben", "Cleo")[int(rng.integers(3))],
+                position=at // 3,
+                text=" ".join(rng.choice(WORDS, size=6)),
+            ),
+            important=at % 7 == 0,
         )
         for at in range(count)
     ]
@@ -119,6 +122,7 @@ def varied(entry: IndexedItem, rng: np.random.Generator) -> IndexedItem:
             kind=ItemKind.FACT if fact else ItemKind.TURN,
             network=Network.WORLD if fact else None,
             confidence=0.5 if fact else None,
+            label="event" if fact else "",
             occurrences=tuple(Occurrence(words="then", interval=end) for end in ends),
         ),
     )

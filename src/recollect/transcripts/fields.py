@@ -57,6 +57,13 @@ class Fields:
             raise self.bad(f"{name!r} must be a list of strings, not {shown(value)}")
         return tuple(one for one in value if one.strip())
 
+    def flag(self, name: str) -> bool:
+        """Whether it is true; false where it is left out."""
+        value = self.value(name)
+        if value is not None and not isinstance(value, bool):
+            raise self.bad(f"{name!r} must be true or false, not {shown(value)}")
+        return bool(value)
+
     def moment(self, zone: tzinfo | None, *names: str) -> Moment | None:
         """The time under one of the names, or ``None``."""
         value = self.value(*names)

@@ -13,7 +13,8 @@ from recollect.transcripts.moments import later
 from recollect.transcripts.utterances import AT, ROLES, Utterance
 
 MESSAGE = frozenset(
-    {"type", "id", "session", "conversation", "role", "captions", *AT} | {"text", "content", "speaker", "name"}
+    {"type", "id", "session", "conversation", "role", "captions", "important", *AT}
+    | {"text", "content", "speaker", "name"}
 )
 SESSION = frozenset({"type", "id", "conversation", *AT})
 PASSED_OVER = frozenset({"question", "dataset"})
@@ -99,6 +100,7 @@ class _Talk:
             stamp=moment.given if moment else "",
             id=fields.name("id"),
             captions=captions,
+            important=fields.flag("important"),
         )
 
     def _time(self, session: str | None) -> datetime | None:

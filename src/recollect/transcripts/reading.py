@@ -88,5 +88,6 @@ def _spoken(said: Utterance, session: str, at: datetime, ids: Ids) -> Spoken:
         text=text,
         at=at,
         captions=tuple(storable(caption) for caption in said.captions),
+        important=said.important,
     )
     return Spoken(session=session, message=message)

@@ -41,6 +41,7 @@ class Utterance:
     stamp: str = ""
     id: str | None = None
     captions: tuple[str, ...] = ()
+    important: bool = False
 
 
 Reader = Callable[[Iterator[Line], tzinfo | None], Iterator[Utterance]]

@@ -18,6 +18,7 @@ from recollect.errors import EmbedderMismatch, InvalidInput, MessageConflict, St
 from recollect.store.sqlite.database import EMBEDDER_KEYS, read_state, recorded_embedder
 from recollect.store.sqlite.jobs import add_jobs, finish_job
 from recollect.store.sqlite.rows import entity_row, item_row, merge_row, message_row, occurrence_row, offset_of
+from recollect.store.sqlite.segments import ends_of, put_segments, put_stream
 from recollect.store.sqlite.sql import query
 
 
@@ -57,6 +58,7 @@ def _write(connection: sqlite3.Connection, changes: Changeset, version: int) -> 
     _supersede(connection, changes.supersedes, version)
     _add_jobs(connection, changes.jobs)
     _put_settings(connection, changes.settings)
+    _put_windows(connection, changes)
 
 
 def require_version(connection: sqlite3.Connection, seen: int | None) -> None:
@@ -162,6 +164,13 @@ def _supersede(connection: sqlite3.Connection, supersedes: Sequence[Supersession
 def _add_jobs(connection: sqlite3.Connection, jobs: Sequence[Job]) -> None:
     if jobs:
         add_jobs(connection, jobs, _required(connection, "seq_of_messages", {m for job in jobs for m in job.messages}))
+
+
+def _put_windows(connection: sqlite3.Connection, changes: Changeset) -> None:
+    numbers = _required(connection, "seq_of_messages", ends_of(changes.segments, changes.stream))
+    put_segments(connection, changes.segments, numbers)
+    if changes.stream is not None:
+        put_stream(connection, changes.stream, numbers)
 
 
 def _put_settings(connection: sqlite3.Connection, settings: Sequence[tuple[str, str]]) -> None:

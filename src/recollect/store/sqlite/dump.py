@@ -16,6 +16,7 @@ from recollect.domain.links import Link, LinkKind
 from recollect.domain.time import from_micros
 from recollect.store.sqlite.database import EMBEDDER_KEYS, Database
 from recollect.store.sqlite.rows import Row, entity_from, item_from, merge_from, message_from, reads_row, session_from
+from recollect.store.sqlite.segments import all_segments, stream_of
 from recollect.store.sqlite.sql import query
 
 CHUNK = 500
@@ -46,6 +47,7 @@ def _parts(connection: sqlite3.Connection) -> Iterator[Changeset]:
         yield Changeset(links=tuple(_link(row) for row in rows))
     for rows in _chunks(connection, "supersessions_from"):
         yield Changeset(supersedes=tuple(_supersession(row) for row in rows))
+    yield Changeset(segments=tuple(all_segments(connection)), stream=stream_of(connection))
     settings = connection.execute(query("settings")).fetchall()
     yield Changeset(settings=tuple((key, value) for key, value in settings if key not in EMBEDDER_KEYS))
     yield Changeset(merges=tuple(merge_from(row) for row in connection.execute(query("merges"))))

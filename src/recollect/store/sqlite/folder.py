@@ -9,6 +9,7 @@ from pathlib import Path
 from recollect.errors import BadBankName, BankNotFound, NotABank, StoreUnavailable
 from recollect.store.index.index import GRAPH_FROM_ROWS
 from recollect.store.sqlite.database import Database, record_embedder, recorded_embedder
+from recollect.store.sqlite.states import erase_states
 from recollect.store.sqlite.store import SqliteStore
 
 MEMORY = ":memory:"
@@ -71,6 +72,7 @@ class SqliteFolder:
 
         Raises:
             BankNotFound: there is none.
+            StoreUnavailable: what was derived from it could not be removed; the bank is still there.
         """
         name = checked_name(name)
         self._require(name, create=False)
@@ -78,6 +80,8 @@ class SqliteFolder:
         if store is not None:
             await store.close()
         if self._folder is not None:
+            if left := erase_states(self._folder / (name + SUFFIX), remain=False):
+                raise StoreUnavailable(f"the bank {name!r} cannot be erased: {left[0]} cannot be removed")
             for file in self._folder.glob("*"):
                 if file.name in _file_names(name):
                     file.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from recollect.domain.changes import Changeset
+from recollect.domain.items import ItemKind
 from recollect.domain.time import Interval, to_micros
 from recollect.errors import StaleWrite
 from recollect.store.protocol import Selection, Torn
@@ -21,6 +22,7 @@ from recollect.store.sqlite.dump import indexed
 from recollect.store.sqlite.jobs import cut_jobs
 from recollect.store.sqlite.rows import message_from
 from recollect.store.sqlite.search import loaded_items
+from recollect.store.sqlite.segments import torn_segments
 from recollect.store.sqlite.sql import phrase, query
 from recollect.store.sqlite.traces import pieces_in, pieces_of
 
@@ -54,6 +56,7 @@ def torn_by(connection: sqlite3.Connection, selection: Selection) -> Torn:
         reread=tuple(message_from(row) for row in connection.execute(query("left_to_read_again"), gone)),
         origins=tuple(indexed(connection, connection.execute(query("left_origins"), gone).fetchall())),
         grounds=frozenset(id_ for (id_,) in connection.execute(query("grounds_of_opinions"), gone)),
+        segments=torn_segments(connection),
     )
 
 
@@ -70,7 +73,7 @@ def remove(connection: sqlite3.Connection, selection: Selection, remade: Changes
     doomed = connection.execute(query("doomed_messages")).fetchall()
     if not doomed:
         return Removed()
-    if not (remade and remade.items) and _torn_turns(connection):
+    if not _holds_turns(remade) and _torn_turns(connection):
         raise StaleWrite("turns hold messages beside those to be forgotten, and what is left of them was not given")
     connection.execute("PRAGMA secure_delete = ON")
     of_items = {"items": _doomed_items(connection)}
@@ -164,6 +167,10 @@ def _doomed_items(connection: sqlite3.Connection) -> str:
 
 def _torn_turns(connection: sqlite3.Connection) -> list[int]:
     return [seq for (seq,) in connection.execute(query("torn_turns"))]
+
+
+def _holds_turns(remade: Changeset | None) -> bool:
+    return remade is not None and any(entry.item.kind is ItemKind.TURN for entry in remade.items)
 
 
 def _without_lost_links(connection: sqlite3.Connection, remade: Changeset) -> Changeset:

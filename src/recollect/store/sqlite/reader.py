@@ -17,6 +17,7 @@ from recollect.domain.entities import Entity, Mention
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Probe, Scope
+from recollect.domain.segments import Segment, Stream
 from recollect.domain.signals import Weights
 from recollect.store.index.index import GRAPH_FROM_ROWS
 from recollect.store.protocol import EntityTables, Known, SessionEnd
@@ -25,6 +26,7 @@ from recollect.store.sqlite.database import Database, read_state
 from recollect.store.sqlite.live import LiveIndex
 from recollect.store.sqlite.rows import Row, entity_from, merge_from, message_from, utc_from
 from recollect.store.sqlite.search import SqliteSearch, load_items, loaded_items
+from recollect.store.sqlite.segments import messages_in, segments_by_message, segments_in, stream_of, unsegmented
 from recollect.store.sqlite.sql import query
 
 P = ParamSpec("P")
@@ -93,6 +95,21 @@ class SqliteReader:
         bounds = {"session": session, "position": position, "count": count}
         return [message_from(row) for row in await self._read("messages_before", bounds)]
 
+    async def stream(self) -> Stream | None:
+        return await self._reading(stream_of)
+
+    async def unsegmented(self) -> list[StoredMessage]:
+        return await self._reading(unsegmented)
+
+    async def segments(self, numbers: Iterable[int] | None = None) -> list[Segment]:
+        return await self._reading(segments_in, numbers)
+
+    async def segments_of(self, messages: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        return await self._reading(segments_by_message, messages)
+
+    async def segment_messages(self, number: int) -> list[StoredMessage]:
+        return await self._reading(messages_in, number)
+
     async def unread(self) -> list[StoredMessage]:
         return [message_from(row) for row in await self._read("unread")]
 
@@ -136,12 +153,14 @@ class SqliteReader:
 
     async def info(self) -> BankInfo:
         ((messages, sessions, items, entities, first, last),) = await self._read("counts")
+        ((segments,),) = await self._read("count_segments")
         links = {kind: int(count) for kind, count in await self._read("links_by_kind")}
         return BankInfo(
             name=self._name,
             messages=messages,
             sessions=sessions,
             items=items,
+            segments=segments,
             entities=entities,
             links=sum(links.values()),
             links_by_kind=links,

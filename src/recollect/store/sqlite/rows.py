@@ -61,7 +61,7 @@ def utc_from(micros: int) -> datetime:
 
 @reads_row
 def message_from(row: Row) -> StoredMessage:
-    id_, session, position, speaker, role, text, captions, at, at_offset, recorded = row
+    id_, session, position, speaker, role, text, captions, at, at_offset, recorded, important = row
     return StoredMessage(
         id=id_,
         session=session,
@@ -72,6 +72,7 @@ def message_from(row: Row) -> StoredMessage:
         captions=tuple(json.loads(captions)),
         at=moment_from(at, at_offset),
         recorded=from_micros(recorded),
+        important=bool(important),
     )
 
 
@@ -87,6 +88,7 @@ def message_row(message: StoredMessage) -> Row:
         to_micros(message.at),
         offset_of(message.at),
         to_micros(message.recorded),
+        int(message.important),
     )
 
 
@@ -98,9 +100,9 @@ def session_from(row: Row) -> Session:
 
 @reads_row
 def item_from(row: Row) -> Item:
-    _, id_, kind, text, session, speaker, order, mentioned, offset, recorded, network, *rest = row[:14]
-    confidence, tokens, superseded = rest
-    stages, sources, derived, occurrences = ([] if cell == "[]" else json.loads(cell) for cell in row[14:])
+    _, id_, kind, text, session, speaker, order, mentioned, offset, recorded, network, *rest = row[:15]
+    confidence, tokens, superseded, label = rest
+    stages, sources, derived, occurrences = ([] if cell == "[]" else json.loads(cell) for cell in row[15:])
     return Item(
         id=id_,
         kind=ItemKind(kind),
@@ -118,6 +120,7 @@ def item_from(row: Row) -> Item:
         tokens=tokens,
         superseded=None if superseded is None else from_micros(superseded),
         stages=tuple(_stage_from(cells) for cells in stages),
+        label=label,
     )
 
 
@@ -137,6 +140,7 @@ def item_row(item: Item, version: int) -> Row:
         item.confidence,
         item.tokens,
         None if item.superseded is None else to_micros(item.superseded),
+        item.label,
         json.dumps([(to_micros(s.until), s.sources, s.characters, s.tokens) for s in item.stages]),
     )
 

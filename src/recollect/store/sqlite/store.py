@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -25,11 +26,21 @@ from recollect.store.sqlite.commit import numbers_of, require_vectors, require_v
 from recollect.store.sqlite.database import record_embedder
 from recollect.store.sqlite.dump import dump
 from recollect.store.sqlite.forget import Removed, owes_scrub, remove, scrub, torn_by
-from recollect.store.sqlite.jobs import Failure, claim_job, drop_job, fail_job, finish_job, listed_jobs, retry_job
+from recollect.store.sqlite.jobs import (
+    Failure,
+    claim_job,
+    drop_job,
+    fail_job,
+    finish_job,
+    listed_jobs,
+    put_off,
+    retry_job,
+)
 from recollect.store.sqlite.ledger import costs, record, spent
 from recollect.store.sqlite.reader import SqliteReader
 from recollect.store.sqlite.rows import entity_row, merge_from
 from recollect.store.sqlite.sql import query
+from recollect.store.sqlite.states import erase_states, states_folder
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,6 +48,11 @@ T = TypeVar("T")
 
 class SqliteStore(SqliteReader):
     """Implements :class:`recollect.store.protocol.Store`. Safe for threads, tasks and other processes."""
+
+    @property
+    def states(self) -> Path | None:
+        """The folder for what language models derive from the bank's words; ``None`` for a bank in memory."""
+        return None if self._database.path is None else states_folder(self._database.path)
 
     async def merges(self) -> tuple[Merge, ...]:
         return tuple(merge_from(row) for row in await self._read("merges"))
@@ -93,6 +109,9 @@ class SqliteStore(SqliteReader):
 
     async def jobs(self, states: Sequence[JobState] = ()) -> list[JobRecord]:
         return await self._reading(listed_jobs, states)
+
+    async def put_off(self, kinds: Sequence[str], now: datetime) -> list[str]:
+        return await self._reading(put_off, kinds, now)
 
     async def retry_job(self, job: str) -> None:
         await self._write(retry_job, job)
@@ -165,7 +184,13 @@ class SqliteStore(SqliteReader):
     def _scrub(self, texts: Sequence[str]) -> tuple[str, ...]:
         """Clean the bank's files of what was forgotten; names those that still hold some of the texts."""
         self._drop_graph()
-        return scrub(self._database, texts, self._files())
+        path = self._database.path
+        states = () if path is None else erase_states(path, remain=True)
+        found = scrub(self._database, texts, self._files())
+        if states:  # they are removed by who opens the bank next
+            with self._database.writing() as connection:
+                connection.execute(query("owe_scrub"))
+        return (*found, *states)
 
     def _replace_vectors(
         self, embedder: str, dimension: int, vectors: Sequence[tuple[str, NDArray[np.float32]]], seen: int | None

@@ -1,5 +1,5 @@
 -- name: messages_from
-SELECT seq, id, session, position, speaker, role, text, captions, at, at_offset, recorded
+SELECT seq, id, session, position, speaker, role, text, captions, at, at_offset, recorded, important
 FROM message WHERE seq > :after ORDER BY seq LIMIT :count;
 
 -- name: indexing_from

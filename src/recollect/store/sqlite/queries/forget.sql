@@ -50,16 +50,17 @@ WHERE i.kind = 'turn'
 ORDER BY i.seq;
 
 -- name: left_of_items
-SELECT DISTINCT m.id, m.session, m.position, m.speaker, m.role, m.text, m.captions, m.at, m.at_offset, m.recorded
+SELECT DISTINCT m.id, m.session, m.position, m.speaker, m.role, m.text, m.captions, m.at, m.at_offset, m.recorded,
+       m.important
 FROM source s JOIN message m ON m.seq = s.message
 WHERE s.item IN (SELECT value FROM json_each(:items)) AND m.seq NOT IN (SELECT seq FROM temp.doomed)
 ORDER BY m.seq;
 
 -- name: left_to_read_again
-SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded FROM message
+SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded, important FROM message
 WHERE seq NOT IN (SELECT seq FROM temp.doomed) AND seq IN (
     SELECT s.message FROM item i JOIN source s ON s.item = i.seq
-    WHERE i.seq IN (SELECT value FROM json_each(:items)) AND i.kind <> 'turn'
+    WHERE i.seq IN (SELECT value FROM json_each(:items)) AND i.kind NOT IN ('turn', 'summary')
       AND NOT EXISTS (SELECT 1 FROM derivation d JOIN item o ON o.seq = d.origin WHERE d.item = i.seq AND o.kind <> 'turn')
 )
 ORDER BY seq;
@@ -163,7 +164,8 @@ INSERT INTO item_fts (item_fts) VALUES ('optimize');
 SELECT EXISTS (SELECT 1 FROM message
                WHERE instr(lower(text), lower(:piece)) OR instr(lower(captions), lower(:piece))
                   OR instr(lower(speaker), lower(:piece)) OR instr(id, :piece))
-    OR EXISTS (SELECT 1 FROM item WHERE instr(lower(text), lower(:piece)) OR instr(id, :piece))
+    OR EXISTS (SELECT 1 FROM item WHERE instr(lower(text), lower(:piece)) OR instr(id, :piece)
+                  OR instr(lower(label), lower(:piece)))
     OR EXISTS (SELECT 1 FROM mention WHERE instr(lower(surface), lower(:piece)))
     OR EXISTS (SELECT 1 FROM session WHERE instr(lower(id), lower(:piece)))
     OR EXISTS (SELECT 1 FROM setting WHERE instr(value, :piece))

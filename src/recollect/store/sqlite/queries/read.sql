@@ -23,7 +23,7 @@ WHERE i.version > :version AND i.version <= :upto ORDER BY o.item, o.n;
 
 -- name: items
 SELECT i.seq, i.id, i.kind, i.text, i.session, i.speaker, i.ord, i.mentioned, i.mentioned_offset, i.recorded, i.network,
-       i.confidence, i.tokens, i.superseded, i.stages,
+       i.confidence, i.tokens, i.superseded, i.label, i.stages,
        (SELECT json_group_array(id) FROM
         (SELECT m.id FROM source s JOIN message m ON m.seq = s.message WHERE s.item = i.seq ORDER BY s.n)),
        (SELECT json_group_array(id) FROM
@@ -43,21 +43,22 @@ SELECT coalesce(max(position) + 1, 0) FROM message WHERE session = :session;
 SELECT seq FROM item WHERE +kind = 'turn' ORDER BY seq DESC LIMIT :limit;
 
 -- name: messages
-SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded FROM message ORDER BY seq;
+SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded, important FROM message ORDER BY seq;
 
 -- name: messages_by_id
-SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded
+SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded, important
 FROM message WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq;
 
 -- name: unread
-SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded FROM message
-WHERE NOT EXISTS (SELECT 1 FROM source s JOIN item i ON i.seq = s.item WHERE s.message = message.seq AND i.kind <> 'turn')
+SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded, important FROM message
+WHERE NOT EXISTS (SELECT 1 FROM source s JOIN item i ON i.seq = s.item
+                  WHERE s.message = message.seq AND i.kind NOT IN ('turn', 'summary'))
   AND NOT EXISTS (SELECT 1 FROM job_message n JOIN job j ON j.id = n.job
                   WHERE n.message = message.seq AND j.state <> 'dead')
 ORDER BY seq;
 
 -- name: messages_before
-SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded
+SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded, important
 FROM (SELECT * FROM message WHERE session = :session AND position < :position ORDER BY position DESC LIMIT :count)
 ORDER BY position;
 

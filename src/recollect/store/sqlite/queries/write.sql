@@ -13,8 +13,8 @@ ON CONFLICT (id) DO UPDATE SET started = excluded.started, started_offset = excl
 WHERE excluded.started < session.started;
 
 -- name: add_message
-INSERT INTO message (id, session, position, speaker, role, text, captions, at, at_offset, recorded)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO message (id, session, position, speaker, role, text, captions, at, at_offset, recorded, important)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: seq_of_messages
 SELECT id, seq FROM message WHERE id IN (SELECT value FROM json_each(?));
@@ -27,13 +27,13 @@ SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'item'), 0);
 
 -- name: put_item
 INSERT INTO item (seq, id, version, kind, text, session, speaker, ord, mentioned, mentioned_offset, recorded, network,
-                  confidence, tokens, superseded, stages)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                  confidence, tokens, superseded, label, stages)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
     version = excluded.version, text = excluded.text, speaker = excluded.speaker, ord = excluded.ord,
     mentioned = excluded.mentioned, mentioned_offset = excluded.mentioned_offset, recorded = excluded.recorded,
     network = excluded.network, confidence = excluded.confidence, tokens = excluded.tokens, stages = excluded.stages,
-    superseded = excluded.superseded,
+    superseded = excluded.superseded, label = excluded.label,
     superseded_by = CASE WHEN excluded.superseded IS NULL THEN NULL ELSE superseded_by END;
 
 -- name: add_words

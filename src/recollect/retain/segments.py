@@ -1,0 +1,130 @@
+"""Segments as text: what a window over the raw log says (E-mem, section 3.2).
+
+A segment is a pair of places in the log and holds no words of its own: its text is written down from the messages each
+time it is read. A message's line, ``[2023-05-08 13:56] Ada: words``, is what its tokens are counted on, by itself, so
+that the windows do not depend on how messages are split over calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from recollect.domain.messages import StoredMessage
+from recollect.domain.segments import Segment
+from recollect.errors import InvalidInput
+from recollect.retain.turns import spoken
+from recollect.store.protocol import StoreReader
+from recollect.text.offsets import token_offset
+from recollect.text.tokens import count_all
+
+_CONTINUED = "... "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentSettings:
+    """How the stream is cut: windows of ``length`` tokens, each sharing ``overlap`` of them with the next.
+
+    The defaults are the paper's window of 8K tokens, and an eighth of it.
+
+    Raises:
+        InvalidInput: a window has no token, or shares all of them with the next.
+    """
+
+    length: int = 8192
+    overlap: int = 1024
+
+    def __post_init__(self) -> None:
+        if self.length < 1 or not 0 <= self.overlap < self.length:
+            raise InvalidInput("a segment's length is 1 token at least, and its overlap from 0 to less than that")
+
+    @property
+    def stride(self) -> int:
+        """How many tokens lie between the beginnings of two windows."""
+        return self.length - self.overlap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentText:
+    """A segment as it is read: the messages of which it holds some, what of each it holds, and their tokens.
+
+    ``lines`` are as many as ``messages``; one of several lines has the further ones indented. A message that the
+    segment begins in the midst of has its head repeated, which is not counted.
+    """
+
+    number: int
+    messages: tuple[StoredMessage, ...] = ()
+    lines: tuple[str, ...] = ()
+    sealed: bool = False
+    tokens: int = 0
+
+    @property
+    def text(self) -> str:
+        """All that it holds."""
+        return "".join(self.lines)
+
+
+async def read_segment(reader: StoreReader, number: int, *, as_of: datetime | None = None) -> SegmentText:
+    """A segment's text, of what is left of its messages; empty where nothing is, or where there is no such segment.
+
+    ``as_of``: only of messages that were recorded by then. What of a sealed segment's end was recorded later is
+    missing, and it is not sealed then. The text of a sealed one never changes, unless something of it is forgotten;
+    that of an open one only grows.
+    """
+    messages = await reader.segment_messages(number)
+    segments = await reader.segments([number])
+    known = tuple(m for m in messages if as_of is None or m.recorded <= as_of)
+    return segment_text(segments[0], known) if segments and known else SegmentText(number=number)
+
+
+def segment_text(segment: Segment, messages: Sequence[StoredMessage]) -> SegmentText:
+    """What a segment says, from those of its messages that there are, in order."""
+    counts = count_all([line_of(message) for message in messages])
+    held = (_held(segment, message, count) for message, count in zip(messages, counts, strict=True))
+    return SegmentText(
+        number=segment.number,
+        messages=tuple(messages),
+        lines=tuple(_part(segment, message) for message in messages),
+        sealed=segment.sealed and any(message.id == segment.last for message in messages),
+        tokens=sum(held),
+    )
+
+
+def line_of(message: StoredMessage) -> str:
+    """A message in the stream: when it was said, in its own zone, who said it, its words; later lines are indented."""
+    words = "\n    ".join(spoken(message).splitlines())
+    return f"{_head(message)}{words}\n"
+
+
+def words_in(segment: Segment, message: StoredMessage) -> str:
+    """What a segment holds of a message's line, without its head."""
+    start, end = _span(segment, message)
+    return line_of(message)[max(start, len(_head(message))) : end].strip()
+
+
+def _head(message: StoredMessage) -> str:
+    stamp = message.at.isoformat(sep=" ", timespec="minutes")[:16]
+    return f"[{stamp}] {' '.join(message.speaker.split())}: "
+
+
+def _part(segment: Segment, message: StoredMessage) -> str:
+    """A message's line in a segment: from where the segment begins, under its head, and to where it ends."""
+    head, line = _head(message), line_of(message)
+    start, end = _span(segment, message)
+    return line[:end] if start <= len(head) else f"{head}{_CONTINUED}{line[start:end].lstrip(' ')}"
+
+
+def _span(segment: Segment, message: StoredMessage) -> tuple[int, int]:
+    """From and to which character of its line a message is in a segment."""
+    line = line_of(message)
+    start = token_offset(line, segment.start) if message.id == segment.first and segment.start else 0
+    cut = message.id == segment.last and segment.end is not None
+    return start, token_offset(line, segment.end or 0) if cut else len(line)
+
+
+def _held(segment: Segment, message: StoredMessage, count: int) -> int:
+    """How many of a message's tokens are in a segment."""
+    start = segment.start if message.id == segment.first else 0
+    end = segment.end if message.id == segment.last and segment.end is not None else count
+    return end - start

@@ -1,0 +1,77 @@
+"""A bank of before labels and pinned messages is read still, and goes on with both."""
+
+import sqlite3
+from dataclasses import replace
+
+import numpy as np
+
+from recollect.domain.changes import Changeset
+from recollect.store.protocol import Selection
+from recollect.store.sqlite import database
+from recollect.store.sqlite.folder import SqliteFolder
+from recollect.store.sqlite.sql import migrations
+from recollect.testing.store_material import DIMENSION, EMBEDDER, changes_of, indexed, message
+
+OLD = (
+    "INSERT INTO session VALUES ('s1', 0, 0)",
+    "INSERT INTO message VALUES (1, 'm0', 's1', 0, 'Ada', 'user', 'I adopted Toby.', '[]', 0, 0, 0)",
+    "INSERT INTO item VALUES (1, 'turn:m0', 1, 'turn', 'I adopted Toby.', 's1', 'Ada', 0, 0, 0, 0,"
+    " NULL, NULL, 4, NULL, NULL, '[]')",
+    "INSERT INTO item_fts (rowid, text) SELECT seq, text FROM item",
+    "INSERT INTO source VALUES (1, 0, 1)",
+    "UPDATE state SET version = 1",
+)
+
+
+def opened(folder):
+    return folder.open("ada", embedder=EMBEDDER, dimension=DIMENSION)
+
+
+async def bank_of_before(path, monkeypatch):
+    with monkeypatch.context() as before:
+        before.setattr(database, "migrations", lambda: migrations()[:3])
+        folder = SqliteFolder(path)
+        opened(folder)
+        await folder.close()
+    (file,) = path.glob("*.bank")
+    connection = sqlite3.connect(file)
+    for statement in OLD:
+        connection.execute(statement)
+    vector = np.full(DIMENSION, 0.25, dtype="<f2").tobytes()
+    connection.execute("INSERT INTO indexing VALUES (1, ?, ?, 0)", (vector, b""))
+    connection.commit()
+    connection.close()
+
+
+async def test_what_was_kept_before_has_no_label_and_is_not_pinned(tmp_path, monkeypatch):
+    await bank_of_before(tmp_path, monkeypatch)
+    folder = SqliteFolder(tmp_path)
+    store = opened(folder)
+    (kept,), (item,) = await store.messages(), await store.items(["turn:m0"])
+    assert (kept.text, kept.important, item.text, item.label) == ("I adopted Toby.", False, "I adopted Toby.", "")
+    pinned = replace(message(1), important=True)
+    entry = indexed(pinned)
+    await store.commit(changes_of([pinned], items=(replace(entry, item=replace(entry.item, label="pinned")),)))
+    assert [one.important for one in await store.messages()] == [False, True]
+    assert [one.label for one in await store.items(["turn:m0", "turn:m1"])] == ["", "pinned"]
+    await folder.close()
+
+
+async def test_what_is_left_of_a_turn_is_still_pinned():
+    store = opened(SqliteFolder(":memory:"))
+    said = [replace(message(n), important=n == 1) for n in range(2)]
+    await store.commit(changes_of(said, items=(indexed(said[0], others=("m1",)),)))
+    torn = await store.torn(Selection(messages=("m0",)))
+    assert torn.left == (said[1],)
+
+
+async def test_the_words_of_a_label_that_stays_are_not_taken_for_what_was_forgotten(tmp_path):
+    folder = SqliteFolder(tmp_path)
+    store = opened(folder)
+    words = "an unmistakable reason of some length"
+    said = [message(0, text=words), message(1)]
+    kept = indexed(said[1])
+    await store.commit(changes_of(said, items=(indexed(said[0]), replace(kept, item=replace(kept.item, label=words)))))
+    receipt = await store.forget(Selection(messages=("m0",)), Changeset())
+    assert (receipt.verified, receipt.leftovers) == (True, ())
+    await folder.close()
