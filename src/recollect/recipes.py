@@ -14,6 +14,8 @@ from recollect.methods.hindsight.observe import Observation
 from recollect.methods.hindsight.reflect import Reflection
 from recollect.methods.hindsight.reinforce import Reinforcement
 from recollect.methods.parts import Parts
+from recollect.methods.recmem.answer import TierAnswering
+from recollect.methods.recmem.consolidate import Consolidation
 from recollect.models.embedder import Embedder
 from recollect.models.language import LanguageModel
 from recollect.models.reranker import Reranker
@@ -62,6 +64,7 @@ RECIPES = {
         Recipe(name="default"),
         Recipe(name="tempr", recall=RecallSettings(fusion=Fusion.RRF)),
         Recipe(name="hindsight", consolidate=(Extraction(), Reinforcement(), Observation())),
+        Recipe(name="recmem", consolidate=(Consolidation(),), answer=TierAnswering()),
     )
 }
 

@@ -158,6 +158,7 @@ class Bank(_Facade[AsyncBank]):
     import_ = _waiting(AsyncBank.import_)
     rebuild = _waiting(AsyncBank.rebuild)
     reread = _waiting(AsyncBank.reread)
+    calibrate = _waiting(AsyncBank.calibrate)
 
 
 def _giving_bank(

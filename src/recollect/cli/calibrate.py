@@ -1,0 +1,59 @@
+"""``recollect calibrate``: how like messages must be to count as the same thing coming up again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.cli import options
+from recollect.cli.output import count, say, say_json
+from recollect.cli.running import chosen, usage, with_bank
+
+if TYPE_CHECKING:
+    from recollect.memory.bank import Bank
+    from recollect.methods.recmem.calibrate import Calibration
+
+
+def calibrate(
+    store: options.Store = None,
+    bank: options.Bank = "default",
+    share: Annotated[
+        float, typer.Option(metavar="0-1", help="The share of messages that shall count as coming up again.")
+    ] = 0.05,
+    theta_count: Annotated[
+        int, typer.Option(metavar="N", help="How many earlier ones there must be that are like it.")
+    ] = 5,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would do.")] = False,
+    embedder: options.Embedder = None,
+    json: options.Json = False,
+) -> None:
+    """Set the recipe recmem's threshold for the bank's embedder, by how like the bank's own messages are."""
+    from recollect.domain.codec import to_json
+
+    with usage():
+        settings = chosen(store=store, embedder=embedder)
+
+    async def work(opened: Bank) -> Calibration:
+        with usage():  # a share of 2
+            return await opened.calibrate(share=share, theta_count=theta_count, apply=not dry_run)
+
+    found = with_bank(settings, bank, work)
+    say_json(to_json(found)) if json else say(_told(found, bank))
+
+
+def _told(found: Calibration, bank: str) -> str:
+    quantiles = ", ".join(f"{one.share * 100:g} % at most {one.similarity:.3f}" for one in found.quantiles)
+    what = "stored" if found.stored else "not stored (--dry-run)"
+    return "\n".join(
+        (
+            f"{count(found.units, 'unit')} of bank {bank}, embedder {found.embedder}",
+            f"cosine with number {found.theta_count} of the nearest earlier units: {quantiles}",
+            f"theta_sim: {found.before:.3f} so far ({_percent(found.share_before)} of units recur), "
+            f"{found.after:.3f} now ({_percent(found.share_after)}); {what}",
+        )
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f} %"

@@ -1,0 +1,166 @@
+"""Answering from three tiers in one pass (RecMem, section 3.5 and appendix F)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from recollect.agent.answering import asked, nothing_found, receipt_of, require_answer
+from recollect.agent.evidence import Gathered, Sections, Tier, gather
+from recollect.domain.answers import Answer, Step
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.queries import Query
+from recollect.errors import InvalidInput
+from recollect.methods.parts import Parts
+from recollect.models.language import Prompt, Role
+from recollect.ports import Response
+from recollect.store.protocol import StoreReader
+from recollect.text.fence import DATA_RULE
+
+OPERATION: Final = "recmem.answer"
+
+
+class Section(StrEnum):
+    """Where an entry stands in the prompt: a section a tier. The subconscious tier holds raw words."""
+
+    EPISODES = "episodic_memories"
+    FACTS = "semantic_memories"
+    WORDS = "raw_words"
+
+
+def section_of(item: Item) -> Section:
+    """Where an item stands; what other methods made of the words is with the facts."""
+    if item.kind is ItemKind.EPISODE:
+        return Section.EPISODES
+    return Section.WORDS if item.kind in (ItemKind.TURN, ItemKind.SEGMENT) else Section.FACTS
+
+
+SECTIONS: Final = Sections(names=tuple(Section), of=section_of)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierSettings:
+    """How much is shown of each tier (sections 3.5 and 3.6): ``k_sub`` turns, ``k_epi`` episodes, twice as many facts.
+
+    Episodes and facts take at most their share of the query's tokens, raw words the rest. Where a bank has no episode
+    yet, raw words have the whole budget, and as many places as there are in all.
+
+    Raises:
+        InvalidInput: a number is out of its range.
+    """
+
+    k_sub: int = 10
+    k_epi: int = 5
+    share_epi: float = 0.3
+    share_sem: float = 0.2
+
+    def __post_init__(self) -> None:
+        if min(self.k_sub, self.k_epi) < 0 or self.k_sub + self.k_epi == 0:
+            raise InvalidInput("k_sub and k_epi are 0 or more, and not both 0")
+        if min(self.share_epi, self.share_sem) < 0 or self.share_epi + self.share_sem > 1:
+            raise InvalidInput("share_epi and share_sem are parts of the tokens: 0 or more, together at most 1")
+
+    @property
+    def k_sem(self) -> int:
+        """How many facts are shown: section 3.5 couples them to the episodes."""
+        return 2 * self.k_epi
+
+    def tiers(self, *, consolidated: bool) -> tuple[Tier, ...]:
+        """What is recalled; ``consolidated`` says whether there are episodes."""
+        if not consolidated:
+            return (Tier(kinds=(ItemKind.TURN,), limit=self.k_sub + self.k_epi + self.k_sem, share=1.0),)
+        words = 1.0 - self.share_epi - self.share_sem
+        return (
+            Tier(kinds=(ItemKind.EPISODE,), limit=self.k_epi, share=self.share_epi),
+            Tier(kinds=(ItemKind.SEMANTIC,), limit=self.k_sem, share=self.share_sem),
+            Tier(kinds=(ItemKind.TURN,), limit=self.k_sub, share=words),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierAnswered:
+    """An answer; citations are the numbers of the entries it rests on, none only where it abstains."""
+
+    reasoning: str
+    answer: str
+    abstained: bool
+    citations: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        require_answer(self.answer, abstained=self.abstained, citations=self.citations)
+
+
+@dataclass(frozen=True, slots=True)
+class TierAnswering:
+    """Answering with its constants."""
+
+    settings: TierSettings = TierSettings()
+
+    def build(self, parts: Parts) -> TierAnswerer:
+        return TierAnswerer(parts, self.settings)
+
+
+class TierAnswerer:
+    """Answers from episodes, facts and raw words, with one call. See :class:`recollect.ports.Responder`."""
+
+    def __init__(self, parts: Parts, settings: TierSettings) -> None:
+        self._parts, self._settings = parts, settings
+
+    async def respond(self, query: Query, reader: StoreReader) -> Response:
+        """Recall from each tier, and answer from that; where nothing is found, no model is asked."""
+        began = time.perf_counter()
+        consolidated = bool(await reader.items_of([ItemKind.EPISODE], limit=1))
+        tiers = self._settings.tiers(consolidated=consolidated)
+        gathered = await gather(query, reader, self._parts.retriever, tiers=tiers, sections=SECTIONS)
+        if not gathered.entries:
+            return Response(answer=nothing_found(gathered, began))
+
+        def check(reply: TierAnswered) -> None:
+            gathered.require(reply.citations)
+
+        called = time.perf_counter()
+        reply = await self._parts.model.generate(answer_prompt(query, gathered), TierAnswered, check=check)
+        step = Step(action="answer", detail=reply.value.reasoning, seconds=time.perf_counter() - called)
+        answer = Answer(
+            text=reply.value.answer,
+            abstained=reply.value.abstained,
+            citations=gathered.cited(reply.value.citations),
+            evidence=tuple(entry.evidence for entry in gathered.entries),
+            trace=(gathered.told(), step),
+            receipt=receipt_of(gathered.recalls, [reply], began),
+        )
+        return Response(answer=answer)
+
+
+_SYSTEM: Final = f"""You answer questions from a memory of conversations. It holds three kinds of entries, numbered \
+throughout:
+- episodic_memories: how one matter went on over time, told from several exchanges.
+- semantic_memories: single facts, with when they hold or happened where that is known.
+- raw_words: what was said, word for word, with who said it and when.
+A section without entries is left out; in each, what came later stands later. The same thing may stand in several \
+sections: that is one piece of evidence, not several. Details are surest in raw words.
+
+How to answer:
+- Rest on the entries for everything about these people and events. Common knowledge may complete an answer whose \
+subject the entries name, and nothing else.
+- Where entries contradict each other, the most recent one holds, unless the past is asked for.
+- When something was said is not when it happened. Work out times from the dates of the entries: "last week" is the \
+week before it was said. Give a date or a span, not a relative word.
+- Where advice or a preference is asked for, go by what these people like, have done and cannot do, before you fall \
+back on what would suit anybody.
+- reasoning: in one to three sentences, which entries decide and how.
+- answer: as short as the question allows: a name, a date, a phrase where that will do; no numbers of entries.
+- citations: the numbers of the entries that the answer rests on, the most important first.
+- abstained: true only where the entries do not hold the answer; say then in one sentence what is missing. Where they \
+hold a part of it, give that part and do not abstain.
+
+The question stands between <question> and </question>. {DATA_RULE}"""
+
+
+def answer_prompt(query: Query, gathered: Gathered) -> Prompt:
+    """What is asked of the question and the three tiers."""
+    return Prompt(
+        role=Role.ANSWER, operation=OPERATION, subject=query.text, system=_SYSTEM, text=asked(query, gathered)
+    )

@@ -1,0 +1,318 @@
+"""Consolidation on recurrence (RecMem, sections 3.3 and 3.4): merge first, then a cluster, episodes, facts.
+
+All of a bank's units are looked at in the order in which they were kept, by one job at a time; a unit is compared with
+what was kept before it alone. So it makes no difference to what is made whether messages came singly or in a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from recollect.domain.changes import Changeset, Supersession
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.jobs import Job
+from recollect.domain.links import Link, LinkKind
+from recollect.errors import InvalidReply, NoAnswer
+from recollect.methods.parts import Parts
+from recollect.methods.recmem.calibrate import recurrence_of
+from recollect.methods.recmem.episodes import (
+    Episodes,
+    Merged,
+    check_episodes,
+    episodes_prompt,
+    merge_prompt,
+    merged_episode,
+    new_episodes,
+)
+from recollect.methods.recmem.recurrence import cluster, is_promotion, joins, occasion, relevant, untold
+from recollect.methods.recmem.refine import Facts, check_facts, fact_items, known_already, refine_prompt
+from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
+from recollect.methods.recmem.units import Unit, Vector, candidates, nearest, told_of, units_of, worth_keeping
+from recollect.ports import Derive
+from recollect.retain.embed import embed_items, embedded_text
+from recollect.retain.weave import Draft, weave
+from recollect.store.protocol import StoreReader
+from recollect.text.names import find_names
+
+KIND: Final = "recmem.consolidate"
+CONSOLIDATES: Final = "consolidates"
+"""The label of the links from an episode to the turns that it tells of."""
+
+_BLOCK: Final = 32  # units that are embedded at once: about as many as are passed before one needs a model
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """Consolidation with its constants."""
+
+    settings: ConsolidateSettings = ConsolidateSettings()
+
+    def build(self, parts: Parts) -> UnitConsolidator:
+        return UnitConsolidator(parts, self.settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A unit that needs a model: it may belong to an ``episode``, or there is an occasion (``label``) for a new one.
+
+    ``cluster`` are the units that a new one could be made of, in order of time; the unit itself is one of them.
+    """
+
+    unit: Unit
+    episode: Item | None
+    label: str | None
+    promoted: bool
+    cluster: tuple[Unit, ...]
+
+    @property
+    def required(self) -> int | None:
+        """The number of the unit in its cluster, where an episode has to tell of it."""
+        return [unit.id for unit in self.cluster].index(self.unit.id) + 1 if self.promoted else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What models made of a case: items to be stored, and which older ones they take the place of.
+
+    ``shown`` are the units and ``items`` the items that a model saw; ``fresh`` are units that were in no episode.
+    """
+
+    made: tuple[Item, ...]
+    replaced: dict[str, str]
+    shown: tuple[Unit, ...]
+    items: tuple[Item, ...]
+    fresh: tuple[Unit, ...] = ()
+
+
+class UnitConsolidator:
+    """Looks at new units, and has a model make memory of what recurs. See :class:`recollect.ports.Consolidator`."""
+
+    def __init__(self, parts: Parts, settings: ConsolidateSettings) -> None:
+        self._parts, self._settings = parts, settings
+
+    @property
+    def kind(self) -> str:
+        return KIND
+
+    def causes(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
+        """A job for the new messages, due when none has come for a while; at once where one may not be lost."""
+        urgent = any(message.important or worth_keeping(message) for message in changes.messages)
+        due = now if urgent else now + timedelta(seconds=self._settings.settle_s)
+        return _jobs({KIND: [message.id for message in changes.messages]}, due)
+
+    async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
+        """Look at the job's units up to the first that needs a model, and ask it; the others are left to the next job.
+
+        A unit on which models fail again and again is left to a job of its own, where it dies without the others.
+
+        Raises:
+            ModelError: a model failed.
+        """
+        case, rest = await self._looked(job, reader)
+        outcome, aside = (None, ()) if case is None else await self._outcome_or_aside(case, job, reader, now)
+        later = {job.id: frozenset(rest), _aside_id(aside): frozenset(aside)}
+
+        async def derive() -> Changeset:
+            # Read first: whatever changes after this makes the commit fail, and all is derived anew.
+            seen = (await reader.known([], [])).version
+            left = [message.id for message in await reader.messages(job.messages)]
+            if outcome is not None and not await _is_as_shown(outcome, reader):
+                return Changeset(jobs=_jobs({job.id: left}, now))  # nothing of it is kept, the unit is looked at anew
+            jobs = _jobs({id_: [one for one in left if one in some] for id_, some in later.items()}, now)
+            if outcome is None:
+                return Changeset(jobs=jobs)
+            return replace(await self._derive(outcome, reader, now), seen=seen, jobs=jobs)
+
+        return derive
+
+    # Without a model.
+
+    async def _looked(self, job: Job, reader: StoreReader) -> tuple[Case | None, Sequence[str]]:
+        """The job's first unit that needs a model, if one does, and the ids of the messages left to the next job."""
+        batch = job.messages[: self._settings.units]
+        units = await units_of(await reader.messages(batch), reader)
+        recurrence = await recurrence_of(reader, self._settings)
+        for start in range(0, len(units), _BLOCK):
+            block = units[start : start + _BLOCK]
+            vectors = await embed_items([unit.item for unit in block], reader, self._parts.embedder)
+            for at, (unit, vector) in enumerate(zip(block, vectors, strict=True), start=start):
+                case = await _case(unit, vector, reader, recurrence)
+                if case is not None:
+                    done = {source for looked in units[: at + 1] for source in looked.item.sources}
+                    return case, [id_ for id_ in job.messages if id_ not in done]
+        return None, job.messages[len(batch) :]
+
+    # With a model.
+
+    async def _outcome_or_aside(
+        self, case: Case, job: Job, reader: StoreReader, now: datetime
+    ) -> tuple[Outcome | None, tuple[str, ...]]:
+        """What models make of a case, or its messages, to be set aside where they have failed often enough.
+
+        Raises:
+            ModelError: a model failed, and shall be asked again.
+        """
+        try:
+            return await self._outcome(case, reader, now), ()
+        except (InvalidReply, NoAnswer):
+            if job.id != KIND or job.attempts < self._settings.patience:
+                raise
+            return None, case.unit.item.sources
+
+    async def _outcome(self, case: Case, reader: StoreReader, now: datetime) -> Outcome | None:
+        """Merge first (equation 6); where that is not to be, episodes and their facts."""
+        merged = None if case.episode is None else await self._merged(case.unit, case.episode, now)
+        if merged is not None or case.label is None:
+            return merged
+        return await self._consolidated(case, case.label, reader, now)
+
+    async def _merged(self, unit: Unit, episode: Item, now: datetime) -> Outcome | None:
+        """The episode with the unit in it; ``None`` where it does not belong there."""
+        reply = await self._parts.model.generate(merge_prompt(episode, unit, self._settings.characters), Merged)
+        if not reply.value.merge:
+            return None
+        item = merged_episode(episode, reply.value.episode, unit, now=now)
+        return Outcome(made=(item,), replaced={episode.id: item.id}, shown=(unit,), items=(episode,))
+
+    async def _consolidated(self, case: Case, label: str, reader: StoreReader, now: datetime) -> Outcome:
+        """Episodes of a cluster (equation 7), and what each of them leaves out (equations 8 and 9)."""
+        prompt = episodes_prompt(case.cluster, required=case.required, characters=self._settings.characters)
+        reply = await self._parts.model.generate(
+            prompt, Episodes, check=lambda told: check_episodes(told, len(case.cluster), required=case.required)
+        )
+        episodes: list[Item] = []
+        facts: list[Item] = []
+        old: dict[str, Item] = {}
+        replaced: dict[str, str] = {}
+        for episode, units in new_episodes(reply.value, case.cluster, label=label, now=now):
+            stored = await self._nearest_facts(episode, reader)
+            new = await self._refined(episode, units, [*stored, *facts], len(facts), now)
+            episodes.append(episode)
+            facts += [fact for fact, _ in new]
+            old |= {fact.id: fact for fact in stored}
+            for fact, gone in new:
+                for id_ in gone:
+                    replaced.setdefault(id_, fact.id)
+        return Outcome(
+            made=(*episodes, *facts),
+            replaced=replaced,
+            shown=case.cluster,
+            items=tuple(old.values()),
+            fresh=case.cluster,
+        )
+
+    async def _nearest_facts(self, episode: Item, reader: StoreReader) -> list[Item]:
+        """The facts that a new episode may repeat or change (equation 8)."""
+        (vector,) = await self._parts.embedder.embed([embedded_text(episode)])
+        return [fact for fact, _ in await nearest(reader, vector, ItemKind.SEMANTIC, self._settings.old_facts)]
+
+    async def _refined(
+        self, episode: Item, units: Sequence[Unit], known: Sequence[Item], first: int, now: datetime
+    ) -> list[tuple[Item, tuple[str, ...]]]:
+        """New facts (equation 9), each with the ids of known ones that it replaces."""
+        reply = await self._parts.model.generate(
+            refine_prompt(episode, units, known, self._settings.characters),
+            Facts,
+            check=lambda facts: check_facts(facts, len(units), len(known)),
+        )
+        given = fact_items(reply.value, episode, units, known, first=first, now=now)
+        if not given:
+            return []
+        texts = [(item.id, embedded_text(item)) for item in (*known, *(item for item, _ in given))]
+        vectors = await self._parts.embedder.embed([text for _, text in texts])
+        new = []
+        for at, (item, replaced) in enumerate(given, start=len(known)):
+            before = zip(texts[:at], vectors[:at], strict=True)
+            others = [(text, vector) for (id_, text), vector in before if id_ not in replaced]
+            if not known_already(texts[at][1], vectors[at], others, self._settings.same):
+                new.append((item, replaced))
+        return new
+
+    # What is stored.
+
+    async def _derive(self, outcome: Outcome, reader: StoreReader, now: datetime) -> Changeset:
+        """The items woven in, the episodes among them linked to their turns."""
+        drafts = await self._drafts(outcome.made, reader)
+        changes = await weave(
+            drafts,
+            embedder=self._parts.embedder,
+            reader=reader,
+            names=self._parts.names,
+            links=self._settings.links,
+            resolve=self._settings.resolve,
+        )
+        told = [link for item in outcome.made for link in await _to_turns(item, reader)]
+        return replace(
+            changes,
+            links=(*changes.links, *told),
+            supersedes=tuple(Supersession(item=old, by=new, at=now) for old, new in outcome.replaced.items()),
+        )
+
+    async def _drafts(self, items: Sequence[Item], reader: StoreReader) -> list[Draft]:
+        """Items with the names in them, found by rule as those of turns are: that takes no words of a reply."""
+        directory = await self._parts.names.at(await reader.known([], []), reader)
+        speakers = frozenset(await reader.speakers())
+        drafts = []
+        for item in items:
+            names = {name.text: name.kind for name in find_names(item.text, speakers, directory)}
+            drafts.append(Draft(item=item, embedded=embedded_text(item), names=tuple(names.items())))
+        return drafts
+
+
+async def _case(unit: Unit, vector: Vector, reader: StoreReader, recurrence: Recurrence) -> Case | None:
+    """What a unit needs a model for; ``None`` where it stays what it is. One that an episode holds already, does."""
+    if not untold(unit.item.sources, await told_of([unit.item], reader)):
+        return None
+    episode = next(iter(await nearest(reader, vector, ItemKind.EPISODE, 1)), None)
+    joined = episode is not None and joins(episode[1], recurrence)
+    units, found = await candidates(unit, vector, reader, k=recurrence.k, floor=recurrence.theta_sim)
+    if not found:
+        return None
+    own, *others = found
+    related = relevant(others, own.place, recurrence)
+    label = occasion(own, related, recurrence, important=unit.important, salient=unit.salient)
+    if not joined and label is None:
+        return None
+    return Case(
+        unit=unit,
+        episode=episode[0] if episode is not None and joined else None,
+        label=label,
+        promoted=label is not None and is_promotion(label),
+        cluster=tuple(units[one.id] for one in cluster(own, related)),
+    )
+
+
+async def _is_as_shown(outcome: Outcome, reader: StoreReader) -> bool:
+    """Whether everything that a model saw is still there and holds, in the same words, and is still in no episode."""
+    said = {message.id for unit in outcome.shown for message in unit.messages}
+    if len(await reader.messages(said)) < len(said):
+        return False
+    hold = {item.id: item.text for item in await reader.items([one.id for one in outcome.items]) if not item.superseded}
+    if hold != {item.id: item.text for item in outcome.items}:
+        return False
+    return not await told_of((unit.item for unit in outcome.fresh), reader)
+
+
+async def _to_turns(item: Item, reader: StoreReader) -> list[Link]:
+    """Links from an episode to the turns that it tells of; a fact is not linked so."""
+    if item.kind is not ItemKind.EPISODE:
+        return []
+    turns = await reader.items_from(item.sources, [ItemKind.TURN])
+    return [
+        Link(source=item.id, target=turn.id, kind=LinkKind.RELATION, weight=1.0, label=CONSOLIDATES) for turn in turns
+    ]
+
+
+def _aside_id(messages: Sequence[str]) -> str:
+    """The id of the job of a unit alone, by its first message, which may be called anything."""
+    return f"{KIND}#{messages[0]}" if messages else ""
+
+
+def _jobs(messages: Mapping[str, Sequence[str]], due: datetime) -> tuple[Job, ...]:
+    """Jobs by their ids, those that are about something."""
+    return tuple(
+        Job(id=id_, kind=KIND, payload="", messages=tuple(about), due=due) for id_, about in messages.items() if about
+    )

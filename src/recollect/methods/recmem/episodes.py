@@ -1,0 +1,201 @@
+"""Episodes (RecMem, section 3.3): what a model is asked, what it may answer, and the items that come of it.
+
+An episode that grows is a chain of items, as an opinion is: ``episode:{stem}:{step}``, each superseding the one before
+it, so that the old text stays to be read, and holds again where the exchange that was merged into it is forgotten. A
+step came from all messages that those before it came from. It is derived from all turns that a model saw for it, and
+not from the step before: what is left when one of them is forgotten is then looked at anew, the whole of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from recollect.agent.evidence import indented
+from recollect.domain.items import Item, ItemKind, Occurrence
+from recollect.domain.time import Interval, Precision
+from recollect.methods.recmem.units import Unit, numbered, shown
+from recollect.models.language import Prompt, Role
+from recollect.retain.directory import short_hash
+from recollect.text.fence import DATA_RULE, fenced
+from recollect.text.when import describe, find_times
+
+MERGE: Final = "recmem.merge"
+EPISODES: Final = "recmem.episodes"
+MOST_EPISODES: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """Whether an exchange belongs to an episode, and if so the episode told anew."""
+
+    merge: bool
+    episode: str = ""
+
+    def __post_init__(self) -> None:
+        if self.merge and not _says_something(self.episode):
+            raise ValueError("merge is true, but the episode that holds both is empty")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """An episode; exchanges are the numbers of those that it tells of."""
+
+    text: str
+    exchanges: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not _says_something(self.text):
+            raise ValueError("an episode is empty")
+        if not self.exchanges:
+            raise ValueError("an episode names no exchange that it tells of")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episodes:
+    """The episodes that exchanges hold, at most three; none where nothing hangs together."""
+
+    episodes: tuple[Told, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.episodes) > MOST_EPISODES:
+            raise ValueError(f"{len(self.episodes)} episodes are too many; give at most {MOST_EPISODES}")
+        if len({one.text.strip() for one in self.episodes}) < len(self.episodes):
+            raise ValueError("an episode is given twice")
+
+
+def check_episodes(reply: Episodes, exchanges: int, *, required: int | None = None) -> None:
+    """Hold a reply against the exchanges that were shown; one may have to be told of.
+
+    Raises:
+        ValueError: a number is that of no exchange, or the required one is in no episode.
+    """
+    named = {number for one in reply.episodes for number in one.exchanges}
+    for number in sorted(named):
+        if not 1 <= number <= exchanges:
+            raise ValueError(f"there is no exchange {number}; they are numbered 1 to {exchanges}")
+    if required is not None and required not in named:
+        raise ValueError(f"no episode tells of exchange {required}, which has to be kept")
+
+
+_MERGE: Final = f"""You keep the episodes of a long-term memory. An episode tells one thread in the lives of the \
+people who talk: how it began, how it went on, where it stands.
+
+Decide whether the new exchange belongs to the episode. It does where the same people go on with the same event, plan, \
+problem or matter, so that both would be told as one story. A shared subject, mood or word is not enough; nor is \
+general advice, a pleasantry or an invented example that changes nothing for them. When in doubt, it does not.
+
+merge: true or false.
+episode: where true, the episode told anew with what the exchange adds, corrects or ends; else empty.
+- One paragraph in the third person, in order of time, with names instead of pronouns that could mean several. \
+Keep every name, number, place and date that matters; put lists, explanations and made-up stories into a few words.
+- Dates stay as they are. An exchange is dated by when it was said; reckon words like "yesterday" or "next month" from \
+that and write the date, or "the week before 8 May 2023". Never leave them as they stand.
+- Add nothing that neither of the two says.
+
+{DATA_RULE}"""
+
+
+def merge_prompt(episode: Item, unit: Unit, characters: int) -> Prompt:
+    """What is asked of a unit and the episode nearest to it (equation 6)."""
+    return Prompt(
+        role=Role.CONSOLIDATE,
+        operation=MERGE,
+        subject=unit.messages[0].id,
+        system=_MERGE,
+        text=f"{fenced('episode', indented(episode.text))}\n\n{fenced('new_exchange', shown(unit, characters))}",
+    )
+
+
+_EPISODES: Final = f"""You write episodes for a long-term memory. An episode tells how one matter in the lives of the \
+people who talk went on over time. You are shown exchanges that are alike, in order of time; days or months may lie \
+between them, and they may be about several matters.
+
+Sort them by matter: the same event, plan, problem or situation of the same people. Write one episode for each matter \
+that goes on through more than one exchange, at most {MOST_EPISODES}; rather one whole episode than several scraps. \
+Leave out exchanges that fit nowhere. Give none where nothing hangs together.
+
+text: one paragraph of two to six sentences, in the third person and in order of time: how it began, what changed, \
+what was decided, how it stands, what it means to those concerned.
+- Names instead of pronouns that could mean several. Keep names, numbers and places that matter to the story.
+- An exchange is dated by when it was said, which need not be when it happened. Reckon words like "yesterday" or "next \
+month" from that and write the date, or "the week before 8 May 2023". Never leave them as they stand.
+- What people do, plan, feel and decide counts. Put explanations, lists and made-up stories into a few words. Do not \
+list everything about somebody: single facts are kept elsewhere.
+- Add nothing that the exchanges do not say.
+exchanges: the numbers of the exchanges that the episode tells of.
+
+{DATA_RULE}"""
+
+
+def episodes_prompt(units: Sequence[Unit], *, required: int | None, characters: int) -> Prompt:
+    """What is asked of a cluster in order of time (equation 7); ``required`` is the number of one to be told of."""
+    text = fenced("exchanges", numbered(units, characters))
+    if required is not None:
+        text = f"{text}\n\nExchange {required} has to be kept: one episode tells of it, even if of nothing else."
+    return Prompt(
+        role=Role.CONSOLIDATE, operation=EPISODES, subject=units[-1].messages[0].id, system=_EPISODES, text=text
+    )
+
+
+def new_episodes(reply: Episodes, units: Sequence[Unit], *, label: str, now: datetime) -> list[tuple[Item, list[Unit]]]:
+    """The items that a reply becomes, each with the units that it tells of, in order of time."""
+    stem = short_hash(*(unit.id for unit in units))
+    made = []
+    for n, told in enumerate(reply.episodes):
+        of = [units[number - 1] for number in sorted(set(told.exchanges))]
+        chain = f"episode:{stem}{n}"
+        made.append((_item(told.text, chain, 0, of, label=label, seen=[unit.id for unit in units], now=now), of))
+    return made
+
+
+def merged_episode(episode: Item, text: str, unit: Unit, *, now: datetime) -> Item:
+    """The next step of an episode, with an exchange in it (equation 6)."""
+    chain, _, step = episode.id.rpartition(":")
+    item = _item(text, chain, int(step) + 1, [unit], label=episode.label, seen=[unit.id], now=now)
+    return replace(
+        item,
+        speaker=episode.speaker,
+        sources=tuple(dict.fromkeys((*episode.sources, *item.sources))),
+        mentioned=max(episode.mentioned, item.mentioned),
+        derived_from=tuple(dict.fromkeys((*episode.derived_from, *item.derived_from))),
+    )
+
+
+def _item(
+    text: str, chain: str, step: int, of: Sequence[Unit], *, label: str, seen: Iterable[str], now: datetime
+) -> Item:
+    mentioned = max(message.at for unit in of for message in unit.messages)
+    return Item(
+        id=f"{chain}:{step}",
+        kind=ItemKind.EPISODE,
+        text=text.strip(),
+        # A chain is what a session is to a turn: its steps stand in it one after the other.
+        session=chain,
+        speaker=of[0].item.speaker,
+        sources=tuple(dict.fromkeys(source for unit in of for source in unit.item.sources)),
+        mentioned=mentioned,
+        recorded=now,
+        order=step,
+        occurrences=_span(text, mentioned),
+        derived_from=tuple(seen),
+        label=label,
+    )
+
+
+def _span(text: str, said: datetime) -> tuple[Occurrence, ...]:
+    """The time that an episode tells of, from the first of the times in it to the last; nothing where it names none."""
+    times = [found.interval for found in find_times(text, said)]
+    starts, ends = [one.start for one in times if one.start], [one.end for one in times if one.end]
+    if not starts or not ends:
+        return ()
+    first, last = min(starts), max(ends)
+    whole = next((one for one in times if (one.start, one.end) == (first, last)), None)
+    span = whole or Interval(start=first, end=last, precision=Precision.RANGE)
+    return (Occurrence(words=describe(span), interval=span),)
+
+
+def _says_something(text: str) -> bool:
+    return any(map(str.isalnum, text))
