@@ -1,8 +1,8 @@
-"""Hindsight over the shipped sample with its recorded replies: ``python -m benchmarks.rehearsal``.
+"""A recipe over the shipped sample with its recorded replies: ``python -m benchmarks.rehearsal --recipe hindsight``.
 
 What it made of a year of talk, how it answered, and what that cost. Whether an answer is right was judged by hand, by
-reading it beside the known one; the verdicts stand in ``benchmarks/graded/hindsight.json`` with the answer they are
-about, so that one about an answer that has changed since does not count.
+reading it beside the known one; the verdicts stand in ``benchmarks/graded/RECIPE.json`` with the answer they are about,
+so that one about an answer that has changed since does not count.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ from pathlib import Path
 from statistics import mean
 
 from recollect.domain.answers import Answer
+from recollect.domain.items import Item
 from recollect.domain.opinions import Opinion
 from recollect.evals.dataset import Dataset
 from recollect.evals.datasets.jsonl import load
 from recollect.evals.provenance import gather_provenance
-from recollect.evals.rehearsal import PROFILE, Answered, RehearsalResult, rehearse
+from recollect.evals.plans import PLANS, Plan
+from recollect.evals.rehearsal import Answered, RehearsalResult, rehearse
 from recollect.recordings import Recording, ReplayReport, ReplayServer, recording_path
 from recollect.sample import sample_path
 
-GRADED = Path(__file__).parent / "graded" / "hindsight.json"
+GRADED = Path(__file__).parent / "graded"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,12 +38,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     at = datetime.now(UTC)
     with sample_path() as path:
         dataset = load(path)
-    with recording_path("hindsight") as folder, ReplayServer(Recording.open(folder)) as server:
+    plan = PLANS[options.recipe]
+    with recording_path(options.recipe) as folder, ReplayServer(Recording.open(folder)) as server:
         began = time.perf_counter()
-        result = asyncio.run(rehearse(server.base_url, lambda line: print(line, file=sys.stderr), asked_at_once=1))
+        result = asyncio.run(
+            rehearse(plan, server.base_url, lambda line: print(line, file=sys.stderr), asked_at_once=1)
+        )
         seconds = time.perf_counter() - began
         report = server.report
-    text = json.dumps(as_json(result, report, dataset, at, seconds), indent=2, ensure_ascii=False)
+    found = as_json(plan, result, report, dataset, at, seconds)
+    text = json.dumps(found, indent=2, ensure_ascii=False)
     if options.out:
         options.out.write_text(f"{text}\n", "utf-8")
     print(text)
@@ -49,10 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def as_json(
-    result: RehearsalResult, report: ReplayReport, dataset: Dataset, at: datetime, seconds: float
+    plan: Plan, result: RehearsalResult, report: ReplayReport, dataset: Dataset, at: datetime, seconds: float
 ) -> dict[str, object]:
     """Everything that was measured, as one object."""
-    verdicts = _verdicts(result.asked)
+    verdicts = _verdicts(plan.recipe.name, result.asked)
     return {
         "replies": {
             "exact": len(report.exact),
@@ -61,8 +67,8 @@ def as_json(
             "unused": len(report.unused),
         },
         "memory": {
-            "facts": dict(Counter(str(fact.network) for fact in result.facts)),
-            "observations": len(result.observations),
+            **Counter(item.kind.value for item in result.made),
+            "of_which": dict(Counter(f"{item.kind.value}: {_sort(item)}" for item in result.made if _sort(item))),
             "opinions": len(result.opinions),
             "links": result.links,
         },
@@ -76,13 +82,19 @@ def as_json(
             "in_all": round(seconds, 2),
             "without_the_model": round(seconds - sum(cost.usage.seconds for cost in result.costs), 2),
         },
-        "provenance": gather_provenance(dataset, settings=PROFILE, at=at).to_json(),
+        "provenance": gather_provenance(dataset, settings=plan, at=at).to_json(),
     }
 
 
-def _verdicts(asked: Sequence[Answered]) -> dict[str, str]:
+def _sort(item: Item) -> str:
+    """What kind of its kind an item is; a reason with a number in it counts without that."""
+    return item.network.value if item.network else item.label.rstrip("0123456789 ")
+
+
+def _verdicts(recipe: str, asked: Sequence[Answered]) -> dict[str, str]:
     """The verdicts on answers that are still the same: right, partly, wrong."""
-    graded = json.loads(GRADED.read_text("utf-8"))
+    path = GRADED / f"{recipe}.json"
+    graded = json.loads(path.read_text("utf-8")) if path.exists() else {}
     now = {one.question.id: one.answer.text for one in asked}
     return {name: one["verdict"] for name, one in graded.items() if now.get(name) == one["answer"]}
 
@@ -140,6 +152,7 @@ def _opinion(opinion: Opinion) -> dict[str, object]:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rehearsal", description=__doc__)
+    parser.add_argument("--recipe", choices=sorted(PLANS), default="hindsight", help="whose recording is replayed")
     parser.add_argument("--out", type=Path, help="also write the object to this file")
     return parser.parse_args(arguments)
 

@@ -11,6 +11,7 @@ from click import unstyle
 from standin_model import sound
 
 from recollect import recordings
+from recollect.cli import made
 from recollect.cli import rehearsal as shown
 from recollect.domain.answers import Answer, AnswerReceipt, Citation
 from recollect.domain.codec import to_json
@@ -21,6 +22,7 @@ from recollect.domain.usage import Cost, Usage
 from recollect.errors import ModelUnavailable
 from recollect.evals import rehearsal as evals
 from recollect.evals.dataset import Question
+from recollect.evals.plans import plan_named
 from recollect.evals.rehearsal import Answered, RehearsalResult
 from recollect.recordings import Asked, Recording, ReplayReport, ReplayServer, Upstream
 from recollect.recordings import upstream as upstreams
@@ -84,8 +86,7 @@ def result(**more):
             answered("What breed is Miso?", "unanswerable", "A lurcher.", cited(FACTS[0])),
         ),
         "reflected": (("Is Toby good for Ada?", answered("", "", "I think so.").answer),),
-        "facts": FACTS,
-        "observations": (item("b1", "Ada has a dog.", ItemKind.OBSERVATION, derived_from=("f1", "f2")),),
+        "made": (*FACTS, item("b1", "Ada has a dog.", ItemKind.OBSERVATION, derived_from=("f1", "f2"))),
         "opinions": (opinion(step(0, 0.6, Assessment.FORMED, "f1"), step(1, 0.75, Assessment.REINFORCE, "f2")),),
         "links": {"temporal": 3, "causal": 12},
         "costs": (
@@ -99,19 +100,19 @@ def result(**more):
 
 
 def told(report=None, **more):
-    return unstyle("\n\n".join(shown.blocks(result(**more), report or ReplayReport())))
+    return unstyle("\n\n".join(shown.blocks(result(**more), report or ReplayReport(), "hindsight")))
 
 
 def test_facts_come_with_their_dates_types_and_links():
     text = told()
     assert "What it knows: 2 facts" in text
     assert "Ada adopted Toby \ufffd[2J(a dog).\n      world fact, happened 6 July 2023, said 2023-07-11 in m1" in text
-    assert "links between items: 12 causal, 3 temporal" in text
+    assert "How it is linked\n   12 causal, 3 temporal" in text
 
 
 def test_facts_that_answers_cite_come_first(monkeypatch):
-    monkeypatch.setattr(shown, "FACTS", 1)
-    assert "Bram bakes bread" not in shown.facts_block(result(), result().asked[:1])
+    monkeypatch.setattr(made, "FACTS", 1)
+    assert "Bram bakes bread" not in made.facts_block(FACTS, result().asked[:1])
 
 
 def test_opinions_tell_what_moved_them():
@@ -126,7 +127,7 @@ def test_a_long_trajectory_is_cut_and_says_so():
     text = told(opinions=(opinion(step(0, 0.6, Assessment.FORMED), *later),))
     assert "formed: evidence that is not a fact" in text
     assert "... 3 steps left out" in text
-    assert text.count("reinforce: Bram bakes bread. and 1 more") == shown.STEPS
+    assert text.count("reinforce: Bram bakes bread. and 1 more") == made.STEPS
     assert [n for n in range(1, 9) if f"then believed: I think {n}." in text] == [4, 5, 6, 7]
 
 
@@ -153,11 +154,11 @@ def test_what_went_wrong_is_told():
 
 
 def test_what_there_is_none_of_is_left_out():
-    text = told(observations=(), opinions=(), asked=(), reflected=(), links={}, costs=(), facts=())
+    text = told(made=(), opinions=(), asked=(), reflected=(), links={}, costs=())
     assert "summed up" not in text
     assert "believes" not in text
     assert "Asked" not in text
-    assert "links between items: none" in text
+    assert "linked" not in text
 
 
 class Hand(Upstream):
@@ -179,7 +180,7 @@ def recorded(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched:
         shorten(patched)
         with ReplayServer(Recording.open(folder, create=True), Hand(base_url="http://localhost/v1")) as server:
-            asyncio.run(evals.rehearse(server.base_url, lambda progress: None))
+            asyncio.run(evals.rehearse(plan_named("hindsight"), server.base_url, lambda progress: None))
     return folder
 
 
@@ -245,7 +246,7 @@ def test_without_the_package_it_says_which_command_brings_it(cli, monkeypatch):
 
 
 def test_a_run_that_breaks_off_says_how_many_replies_fit(cli, shipped, monkeypatch):
-    async def rehearse(base_url, progress):
+    async def rehearse(plan, base_url, progress):
         progress("begun")
         raise ModelUnavailable("gone")
 

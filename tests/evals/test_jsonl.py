@@ -52,6 +52,13 @@ def test_messages_keep_their_own_time_or_get_a_second_each(read):
     assert third.at - first.at == timedelta(seconds=2)
 
 
+def test_messages_may_be_pinned(read):
+    pins = [{"important": True}, {"important": False}, {"important": None}, {}]
+    rows = [{**MESSAGE, "id": f"m{n}", **pin} for n, pin in enumerate(pins)]
+    said = read(SESSION, *rows).conversations[0].sessions[0].messages
+    assert [message.important for message in said] == [True, False, False, False]
+
+
 def test_conversations_are_apart(read):
     both = [{**row, "conversation": name} for name in ("a", "b") for row in (SESSION, MESSAGE, QUESTION)]
     dataset = read(*both)
@@ -100,6 +107,7 @@ def test_a_question_without_evidence_is_not_scored(read, evidence):
         ([SESSION, {**MESSAGE, "text": " "}], 2, "'text' must be a string"),
         ([SESSION, {**MESSAGE, "id": 7}], 2, "'id' must be a string"),
         ([SESSION, {**MESSAGE, "captions": "a door"}], 2, "'captions' must be a list"),
+        ([SESSION, {**MESSAGE, "important": "yes"}], 2, "'important' must be true or false"),
         ([SESSION, MESSAGE, {**QUESTION, "evidence": ["n"]}], 3, "the evidence 'n' names no message"),
         ([{"type": "dataset", "place": "page"}], 1, "'place' must be"),
         ([{"type": "dataset"}, {"type": "dataset"}], 2, "a second line"),

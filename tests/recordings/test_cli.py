@@ -99,7 +99,7 @@ def rehearsed(monkeypatch):
     """The recorded run asks these bodies, one after another; a 404 breaks it off, as it does the real adapter."""
 
     def of(*bodies):
-        async def rehearse(base_url, progress, *, lanes):
+        async def rehearse(plan, base_url, progress, *, lanes):
             progress(f"{lanes} at a time")
             for number, body in enumerate(bodies, start=1):
                 progress(f"step {number}")

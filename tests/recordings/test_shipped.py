@@ -8,6 +8,7 @@ import pytest
 
 from recollect.domain.items import ItemKind
 from recollect.domain.opinions import Assessment
+from recollect.evals.plans import plan_named
 from recollect.evals.rehearsal import RehearsalResult, rehearse
 from recollect.methods.hindsight.reinforce import ReinforceSettings, reinforced
 from recollect.recordings import Recording, ReplayReport, ReplayServer, recording_path
@@ -18,7 +19,7 @@ GRADED = Path(__file__).resolve().parents[2] / "benchmarks" / "graded" / "hindsi
 @pytest.fixture(scope="module")
 def replayed() -> tuple[RehearsalResult, ReplayReport]:
     with recording_path("hindsight") as folder, ReplayServer(Recording.open(folder)) as server:
-        return asyncio.run(rehearse(server.base_url, lambda line: None)), server.report
+        return asyncio.run(rehearse(plan_named("hindsight"), server.base_url, lambda line: None)), server.report
 
 
 @pytest.mark.timeout(300)
@@ -40,9 +41,9 @@ def test_answers_are_those_that_were_judged(replayed):
 
 def test_what_is_known_comes_from_messages_and_what_is_cited_was_shown(replayed):
     result, _ = replayed
-    assert len(result.facts) > 50
-    assert all(fact.sources for fact in result.facts)
-    assert all(item.derived_from and item.confidence is None for item in result.observations)
+    assert len(result.of(ItemKind.FACT)) > 50
+    assert all(fact.sources for fact in result.of(ItemKind.FACT))
+    assert all(item.derived_from and item.confidence is None for item in result.of(ItemKind.OBSERVATION))
     for one in result.asked:
         shown = {piece.id for piece in one.answer.evidence}
         assert {citation.id for citation in one.answer.citations} <= shown

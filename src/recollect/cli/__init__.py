@@ -9,7 +9,9 @@ import typer
 from recollect.cli.ask import ask, reflect
 from recollect.cli.banks import banks
 from recollect.cli.beliefs import observations, opinions, profile
+from recollect.cli.calibrate import calibrate
 from recollect.cli.demo import demo
+from recollect.cli.evalcost import cost
 from recollect.cli.evaluate import retrieval
 from recollect.cli.export import export
 from recollect.cli.forget import forget
@@ -68,13 +70,9 @@ app.command(short_help="List the banks, or erase one.")(banks)
 app.command(short_help="Write a whole bank as JSON Lines.")(export)
 app.command("import", short_help="Take an export into a new bank.")(import_)
 app.command(short_help="Embed every item of a bank anew.")(rebuild)
+app.command(short_help="Set how like messages must be to recur.")(calibrate)
 app.command(short_help="See which names were taken for one, and undo it.")(merges)
 evaluation.command(short_help="Measure how much of the known evidence is found.")(retrieval)
+evaluation.command(short_help="Measure what it costs to make memory.")(cost)
 app.add_typer(evaluation, name="eval")
 app.add_typer(recordings, name="recordings")
-
-
-# A group needs a callback to stay a group while it has one command only.
-@evaluation.callback()
-def _evaluation() -> None:
-    pass

@@ -15,6 +15,7 @@ import typer
 
 from recollect.cli.evidence import evidence_line, forget_block
 from recollect.cli.output import count, faint, indented, say, strong, table, width
+from recollect.cli.rehearsal import SHOWN as REHEARSED
 from recollect.cli.rehearsal import show_rehearsal
 from recollect.cli.running import run, usage
 from recollect.errors import InvalidInput
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from recollect.evals.dataset import Conversation, Question
     from recollect.memory.bank import Bank
 
-DEFAULT, HINDSIGHT = "default", "hindsight"
+DEFAULT = "default"
 BANK = "sample"
 SHOWN = 3
 FORGOTTEN = "2023-07-11"
@@ -62,28 +63,29 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the store, and say where it is.")] = False,
     recipe: Annotated[
         str,
-        typer.Option("--recipe", metavar="NAME", help="default, or hindsight with recorded replies of a model."),
+        typer.Option(
+            "--recipe", metavar="NAME", help="default; or hindsight, recmem or emem, with recorded replies of a model."
+        ),
     ] = "default",
 ) -> None:
     """Keep a year of sample talk in a temporary store, ask it seven questions, and forget a day.
 
-    Needs no network, no key and no model. With --recipe hindsight, replies that were recorded stand in for a model, and
-    the demo shows facts, observations, opinions and answers instead.
+    Needs no network, no key and no model. With another --recipe, replies that were recorded stand in for a model, and
+    the demo shows what the recipe made of the talk, and its answers, instead.
     """
     with usage():
-        shows_hindsight = _shows_hindsight(recipe, keep)
-    if shows_hindsight:
-        show_rehearsal()
-    else:
+        _require_demo(recipe, keep)
+    if recipe == DEFAULT:
         _demonstrate(keep)
+    else:
+        show_rehearsal(recipe)
 
 
-def _shows_hindsight(recipe: str, keep: bool) -> bool:
-    if recipe not in (DEFAULT, HINDSIGHT):
-        raise InvalidInput(f"there is no demo of {recipe!r}; there are: {DEFAULT}, {HINDSIGHT}")
-    if keep and recipe == HINDSIGHT:
-        raise InvalidInput("the store of the hindsight demo is not kept; leave --keep out")
-    return recipe == HINDSIGHT
+def _require_demo(recipe: str, keep: bool) -> None:
+    if recipe not in (DEFAULT, *REHEARSED):
+        raise InvalidInput(f"there is no demo of {recipe!r}; there are: {', '.join((DEFAULT, *REHEARSED))}")
+    if keep and recipe != DEFAULT:
+        raise InvalidInput(f"the store of the {recipe} demo is not kept; leave --keep out")
 
 
 def _demonstrate(keep: bool) -> None:

@@ -58,7 +58,7 @@ def retrieval(
     with usage():
         settings = chosen(embedder=embedder, reranker=reranker, recipe=recipe, arms=arms)
         hard = _effort(effort)
-        read = _loader(dataset)
+        read = loader(dataset)
         _check_numbers(limit=limit, depth=depth)
     loaded = read(data)
     with _banks_in(store) as folder, _progress() as tell:
@@ -94,7 +94,12 @@ async def _evaluate(
     return await evaluate_retrieval(dataset, banks.open, provenance=provenance, depth=depth, limit=limit, progress=tell)
 
 
-def _loader(kind: str) -> Callable[[Path], Dataset]:
+def loader(kind: str) -> Callable[[Path], Dataset]:
+    """What reads files of a kind.
+
+    Raises:
+        InvalidInput: there is no such kind.
+    """
     from recollect.evals.datasets import LOADERS
 
     if kind not in LOADERS:

@@ -17,11 +17,17 @@ from recollect.cli.running import FAILED, failure, run, usage
 from recollect.errors import RecollectError
 
 if TYPE_CHECKING:
+    from recollect.evals.plans import Plan
     from recollect.recordings import Asked, Entry, Recording, ReplayReport, Upstream
 
 _SUBJECT = 40
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A recording that comes with recollect, or a ./folder.")]
+
+Rehearsal = Annotated[
+    str | None,
+    typer.Option("--rehearsal", metavar="NAME", help="The rehearsal that a ./folder is of; hindsight where left out."),
+]
 
 recordings = typer.Typer(
     help="Replies of language models that were recorded: list, check, record them.",
@@ -44,13 +50,13 @@ def list_(name: Name, json: options.Json = False) -> None:
 
 
 @recordings.command(short_help="See which recorded replies still fit.")
-def check(name: Name, json: options.Json = False) -> None:
+def check(name: Name, rehearsal: Rehearsal = None, json: options.Json = False) -> None:
     """Replay the recorded run and list the replies that are stale or missing.
 
     Exit status 1 where a reply is stale or missing, or the run broke off.
     """
     with _opened(name) as recording:
-        report, problem = _replayed(recording, None)
+        report, problem = _replayed(_plan(name, rehearsal), recording, None)
     _print(report, name, json=json)
     if problem is not None:
         raise failure(f"the run broke off: {problem}") from problem
@@ -71,6 +77,7 @@ def record(
         int, typer.Option("--lanes", metavar="N", min=1, help="Ask for so many replies at a time in the background.")
     ] = 1,
     prune: Annotated[bool, typer.Option("--prune", help="Drop the replies that the run did not use.")] = False,
+    rehearsal: Rehearsal = None,
     json: options.Json = False,
 ) -> None:
     """Do the recorded run once more, ask an endpoint for each reply that is not recorded, and keep it.
@@ -84,7 +91,7 @@ def record(
     with usage():
         sender = Upstream(base_url=upstream, api_key=settings_from(os.environ).api_key, model=model)
     with _opened(name, create=True) as recording:
-        report, problem = _replayed(recording, sender, lanes=lanes)
+        report, problem = _replayed(_plan(name, rehearsal), recording, sender, lanes=lanes)
         dropped = recording.prune(report.used) if prune and problem is None and report.fresh else ()
     _print(report, name, json=json)
     if dropped:
@@ -100,15 +107,28 @@ def _opened(name: str, *, create: bool = False) -> Iterator[Recording]:
     """The recording of that name, or in a folder where it is written as one; ``create`` lets it be empty."""
     from recollect.recordings import Recording, recording_path
 
-    folder = nullcontext(Path(name).expanduser()) if name.startswith((".", "/", "~")) else recording_path(name)
+    folder = nullcontext(Path(name).expanduser()) if _in_folder(name) else recording_path(name)
     with ExitStack() as stack:
         with usage():
             recording = Recording.open(stack.enter_context(folder), create=create)
         yield recording
 
 
+def _plan(name: str, rehearsal: str | None) -> Plan:
+    """The rehearsal that a recording is of: that of its name, where it has one."""
+    from recollect.evals.plans import plan_named
+
+    own = "hindsight" if _in_folder(name) else name
+    with usage():
+        return plan_named(rehearsal or own)
+
+
+def _in_folder(name: str) -> bool:
+    return name.startswith((".", "/", "~"))
+
+
 def _replayed(
-    recording: Recording, upstream: Upstream | None, *, lanes: int = 1
+    plan: Plan, recording: Recording, upstream: Upstream | None, *, lanes: int = 1
 ) -> tuple[ReplayReport, RecollectError | None]:
     """Do the recorded run; gives what it found, and what broke it off."""
     from recollect.evals.rehearsal import rehearse
@@ -116,7 +136,7 @@ def _replayed(
 
     with ReplayServer(recording, upstream) as server:
         try:
-            run(rehearse(server.base_url, remark, lanes=lanes))
+            run(rehearse(plan, server.base_url, remark, lanes=lanes))
         except RecollectError as exc:
             return server.report, exc
         return server.report, None

@@ -1,7 +1,7 @@
-"""Hindsight from end to end over the shipped sample: what ``recollect demo --recipe hindsight`` shows and tests replay.
+"""A recipe from end to end over the shipped sample: what ``recollect demo --recipe`` shows and tests replay.
 
-The sample is kept session by session, half of it before the agent is first asked for its opinions and half after, so
-that later facts move what it believes; then it is questioned.
+The sample is kept session by session, where a plan says so half of it before the agent is first asked for its opinions
+and half after, so that later facts move what it believes; then it is questioned.
 """
 
 from __future__ import annotations
@@ -13,37 +13,25 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Final
 
 from recollect.app import Memory, rehearsed_model
 from recollect.domain.answers import Answer
-from recollect.domain.banks import Disposition, Profile
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.opinions import Opinion
 from recollect.domain.usage import Cost
 from recollect.evals.answering import token_f1
 from recollect.evals.dataset import Conversation, Question, Session
 from recollect.evals.datasets.jsonl import load
+from recollect.evals.plans import Plan
 from recollect.memory.bank import Bank
 from recollect.sample import sample_path
 from recollect.worker import WorkerSettings
 
-BANK = "sample"
-EARLY = 6
-"""So many sessions are kept before the agent is asked for its opinions."""
+BANK: Final = "sample"
+ASKED_AT_ONCE: Final = 8
 
-PROFILE = Profile(
-    name="Iris",
-    background="I am Iris, the assistant in a chat between two old friends, Ada and Bram.",
-    disposition=Disposition(skepticism=4, literalism=2, empathy=4, bias_strength=0.6),
-)
-REFLECTED_EARLY = (
-    "Is remote work good for Ada's team?",
-    "Should Bram give up his job to bake on his own?",
-    "Was adopting Toby a good decision for Ada?",
-)
-REFLECTED_LATE = ("Is remote work good for Ada's team?", "Is opening a bakery the right thing for Bram?")
-ASKED_AT_ONCE = 8
-
+_MADE: Final = tuple(kind for kind in ItemKind if kind not in (ItemKind.TURN, ItemKind.OPINION))
 
 Progress = Callable[[str], None]
 
@@ -63,17 +51,24 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsalResult:
-    """What the sample became, and how it answered. ``seconds`` is all of it, waiting for replies included."""
+    """What the sample became, and how it answered.
+
+    ``made`` is what holds of all that was made of the messages, turns and opinions aside. ``seconds`` is all of it,
+    waiting for replies included.
+    """
 
     asked: tuple[Answered, ...]
     reflected: tuple[tuple[str, Answer], ...]
-    facts: tuple[Item, ...]
-    observations: tuple[Item, ...]
+    made: tuple[Item, ...]
     opinions: tuple[Opinion, ...]
     links: dict[str, int]
     costs: tuple[Cost, ...]
     problems: tuple[str, ...]
     seconds: float
+
+    def of(self, kind: ItemKind) -> tuple[Item, ...]:
+        """What was made of one kind, what was said last first."""
+        return tuple(item for item in self.made if item.kind is kind)
 
 
 class _Calendar:
@@ -87,7 +82,7 @@ class _Calendar:
 
 
 async def rehearse(
-    base_url: str, progress: Progress, *, lanes: int = 1, asked_at_once: int = ASKED_AT_ONCE
+    plan: Plan, base_url: str, progress: Progress, *, lanes: int = 1, asked_at_once: int = ASKED_AT_ONCE
 ) -> RehearsalResult:
     """Run everything against an endpoint: retain, reflect, retain the rest, ask, reflect.
 
@@ -101,16 +96,17 @@ async def rehearse(
     clock = _Calendar(conversation.sessions[0].at)
     began = time.perf_counter()
     with TemporaryDirectory(prefix="recollect-rehearsal-") as folder:
-        async with _opened(Path(folder), base_url, clock, lanes) as memory:
+        async with _opened(plan, Path(folder), base_url, clock, lanes) as memory:
             bank = await memory.bank(BANK)
-            await bank.set_profile(PROFILE)
-            return await _Run(bank, clock, progress, asked_at_once).all(conversation, began)
+            if plan.profile is not None:
+                await bank.set_profile(plan.profile)
+            return await _Run(plan, bank, clock, progress, asked_at_once).all(conversation, began)
 
 
-def _opened(folder: Path, base_url: str, clock: _Calendar, lanes: int) -> Memory:
+def _opened(plan: Plan, folder: Path, base_url: str, clock: _Calendar, lanes: int) -> Memory:
     return Memory.open(
         folder,
-        recipe="hindsight",
+        recipe=plan.recipe,
         model=rehearsed_model(base_url),
         worker=WorkerSettings(concurrency=lanes, lease_s=7200.0, automatic=False),
         clock=clock,
@@ -118,22 +114,23 @@ def _opened(folder: Path, base_url: str, clock: _Calendar, lanes: int) -> Memory
 
 
 class _Run:
-    def __init__(self, bank: Bank, clock: _Calendar, progress: Progress, at_once: int) -> None:
-        self._bank, self._clock, self._progress, self._at_once = bank, clock, progress, at_once
+    def __init__(self, plan: Plan, bank: Bank, clock: _Calendar, progress: Progress, at_once: int) -> None:
+        self._plan, self._bank, self._clock, self._progress, self._at_once = plan, bank, clock, progress, at_once
         self._problems: list[str] = []
         self._reflected: list[tuple[str, Answer]] = []
 
     async def all(self, conversation: Conversation, began: float) -> RehearsalResult:
-        await self._retain(conversation.sessions[:EARLY])
-        await self._reflect(REFLECTED_EARLY)
-        await self._retain(conversation.sessions[EARLY:])
-        asked = await self._ask_all(conversation.questions)
-        await self._reflect(REFLECTED_LATE)
+        plan = self._plan
+        if plan.early:
+            await self._retain(conversation.sessions[: plan.early])
+        await self._reflect(plan.reflected_early)
+        await self._retain(conversation.sessions[plan.early :])
+        asked = await self._ask_all(_questions(plan, conversation))
+        await self._reflect(plan.reflected_late)
         return RehearsalResult(
             asked=tuple(asked),
             reflected=tuple(self._reflected),
-            facts=tuple(await self._bank.items(ItemKind.FACT)),
-            observations=tuple(await self._bank.observations()),
+            made=tuple(await self._bank.items(*_MADE)),
             opinions=tuple(await self._bank.opinions()),
             links=(await self._bank.info()).links_by_kind,
             costs=tuple(await self._bank.costs()),
@@ -169,3 +166,8 @@ class _Run:
         answer = await self._bank.ask(question.text, now=question.at)
         self._progress(f"asked: {question.text}")
         return Answered(question=question, answer=answer, f1=token_f1(answer.text, question.answer))
+
+
+def _questions(plan: Plan, conversation: Conversation) -> tuple[Question, ...]:
+    chosen = (one for one in conversation.questions if not plan.questions or one.id in plan.questions)
+    return (*chosen, *plan.more)

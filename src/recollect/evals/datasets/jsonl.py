@@ -15,7 +15,9 @@ from recollect.evals.datasets.lines import Line, read_lines
 FIELDS: Mapping[str, frozenset[str]] = {
     "dataset": frozenset({"type", "name", "place"}),
     "session": frozenset({"type", "id", "at", "conversation"}),
-    "message": frozenset({"type", "id", "session", "speaker", "role", "text", "at", "captions", "conversation"}),
+    "message": frozenset(
+        {"type", "id", "session", "speaker", "role", "text", "at", "captions", "important", "conversation"}
+    ),
     "question": frozenset({"type", "id", "text", "at", "category", "answer", "evidence", "conversation"}),
 }
 """The types of line, and the fields each may have."""
@@ -128,6 +130,7 @@ def _message(line: Line, at: datetime) -> Message:
         text=line.text("text"),
         at=at,
         captions=line.texts("captions"),
+        important=line.flag("important"),
     )
 
 

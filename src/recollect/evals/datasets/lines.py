@@ -47,6 +47,13 @@ class Line:
             raise self.bad(f"{name!r} must be a list of strings")
         return tuple(value)
 
+    def flag(self, name: str) -> bool:
+        """Whether it is true; false where there is none (or null)."""
+        value = self.fields.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise self.bad(f"{name!r} must be true or false")
+        return bool(value)
+
     def moment(self, name: str) -> datetime | None:
         """An ISO 8601 time with its zone, or ``None`` where there is none (or null)."""
         if self.fields.get(name) is None:
