@@ -8,6 +8,9 @@ from datetime import datetime
 from typing import Literal, Protocol, TypeVar
 
 from recollect.errors import InvalidInput
+from recollect.methods.emem.answer import Reconstruction
+from recollect.methods.emem.route import Routing
+from recollect.methods.emem.summarise import Summarising
 from recollect.methods.hindsight.answer import Answering
 from recollect.methods.hindsight.extract import Extraction
 from recollect.methods.hindsight.observe import Observation
@@ -26,6 +29,7 @@ from recollect.recall.pipeline import TemprRetriever
 from recollect.recall.settings import Fusion, RecallSettings
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.known_names import KnownNames
+from recollect.retain.segments import SegmentSettings
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -44,8 +48,8 @@ class Recipe:
 
     ``consolidate`` are in the order in which their work builds on each other. They, ``answer`` and ``reflect`` need a
     language model; without one a bank keeps the jobs that they would do. ``recall`` says how single items are found;
-    ``retrieve`` is built over that, where a recipe finds more than single items. ``model_reads_time`` asks it for the times in
-    questions that the rules cannot read, where no other time reader is given.
+    ``retrieve`` is built over that, where a recipe finds more than single items. ``model_reads_time`` asks it for the
+    times in questions that the rules cannot read, where no other time reader is given.
     """
 
     name: str
@@ -65,6 +69,13 @@ RECIPES = {
         Recipe(name="tempr", recall=RecallSettings(fusion=Fusion.RRF)),
         Recipe(name="hindsight", consolidate=(Extraction(), Reinforcement(), Observation())),
         Recipe(name="recmem", consolidate=(Consolidation(),), answer=TierAnswering()),
+        Recipe(
+            name="emem",
+            encode=EncodeSettings(segments=SegmentSettings()),
+            retrieve=Routing(),
+            consolidate=(Summarising(),),
+            answer=Reconstruction(),
+        ),
     )
 }
 

@@ -107,13 +107,17 @@ async def gather(
     queries = (query,) if query.scope.kinds else tuple(_of_tier(query, tier) for tier in tiers if tier.limit)
     recalls = await asyncio.gather(*(retriever.retrieve(one, reader) for one in queries or (query,)))
     found = {evidence.id: evidence for recall in recalls for evidence in recall.evidence}
-    items = await reader.items(found)
+    items = [_then(item, query.scope.as_of) for item in await reader.items(found)]
     return Gathered(
         recalls=tuple(recalls),
         sections=sections.names,
         entries=numbered([(found[item.id], item) for item in items], sections),
         seconds=time.perf_counter() - began,
     )
+
+
+def _then(item: Item, moment: datetime | None) -> Item:
+    return item if moment is None else item.as_of(moment)
 
 
 def _of_tier(query: Query, tier: Tier) -> Query:

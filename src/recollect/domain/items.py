@@ -95,9 +95,11 @@ class Item:
         if len(before) == len(self.stages):
             return replace(self, superseded=superseded)
         then = self.stages[len(before)]
+        text = self.text[: then.characters]
         return replace(
             self,
-            text=self.text[: then.characters],
+            text=text,
+            occurrences=tuple(one for one in self.occurrences if one.words in text),
             sources=self.sources[: then.sources],
             tokens=then.tokens,
             superseded=superseded,

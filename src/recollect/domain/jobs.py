@@ -23,8 +23,9 @@ class Job:
     along. ``due`` is the moment before which it does not run; ``None`` for at once.
 
     Queued again while it waits, it takes the newer payload and the later due time, and is about the messages of both:
-    a burst of writes costs one run. It is put off by ten minutes at most, however long a burst is. Queued again while
-    it runs, it runs once more afterwards. Queued again when it is done or dead, it is new.
+    a burst of writes costs one run. It is put off by ten minutes at most, however long a burst is, and not at all once
+    it was queued for at once. Queued again while it runs, it runs once more afterwards. Queued again when it is done
+    or dead, it is new.
 
     ``attempts``, ``failures`` and ``claim`` are the store's: how often it was claimed, but for attempts that did not
     count; how often in a row it has failed, those included; and which claim this is.

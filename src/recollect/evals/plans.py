@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from recollect.domain.banks import Disposition, Profile
 from recollect.errors import InvalidInput
 from recollect.evals.dataset import Question
+from recollect.methods.emem.route import Routing
+from recollect.methods.emem.settings import RouteSettings
+from recollect.methods.recmem.consolidate import Consolidation
+from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
 from recollect.recipes import Recipe, recipe_named
+from recollect.retain.encode import EncodeSettings
+from recollect.retain.segments import SegmentSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +25,7 @@ class Plan:
 
     The first ``early`` sessions are kept and worked on before the others: ``reflected_early`` is asked in between,
     ``reflected_late`` in the end. ``questions`` are ids of the sample's; all of them where it is empty. ``more`` are
-    put beside these.
+    put beside these. ``pinned`` are ids of messages that are kept as important.
     """
 
     recipe: Recipe
@@ -28,6 +35,7 @@ class Plan:
     reflected_late: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     more: tuple[Question, ...] = ()
+    pinned: frozenset[str] = frozenset()
 
 
 IRIS: Final = Profile(
@@ -51,7 +59,39 @@ _HINDSIGHT: Final = Plan(
     reflected_late=("Is remote work good for Ada's team?", "Is opening a bakery the right thing for Bram?"),
 )
 
-PLANS: Final[Mapping[str, Plan]] = {"hindsight": _HINDSIGHT}
+# In so short and varied a talk hardly anything recurs at the threshold for wordllama: a lower one shows how it goes on.
+_RECMEM: Final = Plan(
+    recipe=replace(
+        recipe_named("recmem"),
+        consolidate=(Consolidation(ConsolidateSettings(recurrence=Recurrence(theta_sim=0.33, theta_count=3))),),
+    ),
+    questions=TWELVE,
+    pinned=frozenset({"m033"}),
+)
+
+WHERE_AND_WHEN: Final = Question(
+    id="d1",
+    text="In which city was there a wedding in Bram's family on 14 June 2024?",
+    at=datetime.fromisoformat("2024-07-20T12:00:00+01:00"),
+    category="multi-hop",
+    answer="Utrecht",
+    evidence=("m107", "m115"),
+    sessions=("2024-02-06", "2024-03-10"),
+)
+"""The case of E-mem's appendix D: the day was said in one session, the place in another."""
+
+# The sample is as long as one segment of the usual length: shorter ones show what routing does.
+_EMEM: Final = Plan(
+    recipe=replace(
+        recipe_named("emem"),
+        encode=EncodeSettings(segments=SegmentSettings(length=1024, overlap=128)),
+        retrieve=Routing(RouteSettings(tau=4)),
+    ),
+    questions=TWELVE,
+    more=(WHERE_AND_WHEN,),
+)
+
+PLANS: Final[Mapping[str, Plan]] = {"hindsight": _HINDSIGHT, "recmem": _RECMEM, "emem": _EMEM}
 
 
 def plan_named(name: str) -> Plan:

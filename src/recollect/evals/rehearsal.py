@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -142,7 +142,9 @@ class _Run:
         """Keep sessions as they were held; the clock stands an hour after the last."""
         for session in sessions:
             self._clock.now = session.at + timedelta(hours=1)
-            await self._bank.retain(session.messages, session=session.id)
+            pinned = self._plan.pinned
+            messages = [replace(message, important=message.id in pinned) for message in session.messages]
+            await self._bank.retain(messages, session=session.id)
             self._progress(f"kept {session.id}: {len(session.messages)} messages")
         self._problems += await self._bank.work()
         self._progress("worked on what was kept")

@@ -1,0 +1,103 @@
+"""The assistants (E-mem, section 3.4): every activated segment is read by a small model of its own, all at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recollect.domain.answers import Step
+from recollect.domain.queries import Query
+from recollect.errors import InvalidReply, ModelError
+from recollect.methods.emem.prompts import Finding, assist_prompt
+from recollect.methods.emem.quotes import Quote, held
+from recollect.methods.emem.reading import Reading
+from recollect.models.language import LanguageModel, Reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assisted:
+    """What one assistant has brought.
+
+    ``dropped`` counts quotes that are not in its segment; ``error`` is why it brought nothing at all.
+    """
+
+    segment: int
+    seconds: float
+    quotes: tuple[Quote, ...] = ()
+    dropped: int = 0
+    reply: Reply[Finding] | None = None
+    error: ModelError | None = None
+
+    @property
+    def inference(self) -> str:
+        """What the assistant makes of its quotes; nothing where none of them is left to bear it out."""
+        return self.reply.value.inference.strip() if self.reply and self.quotes else ""
+
+    def step(self) -> Step:
+        """The assistant's work as a step of the answer's trace."""
+        return Step(action="assist", detail=f"segment {self.segment}: {self._told()}", seconds=self.seconds)
+
+    def notes(self) -> tuple[str, ...]:
+        """What did not go as meant."""
+        if self.error is not None:
+            return (f"segment {self.segment} was not read: {type(self.error).__name__}: {self.error}",)
+        end = f"of segment {self.segment} {'is' if self.dropped == 1 else 'are'} not in it, and dropped"
+        dropped = (f"{_counted(self.dropped)} {end}",) if self.dropped else ()
+        return (*dropped, *(self.reply.notes if self.reply else ()))
+
+    def _told(self) -> str:
+        if self.error is not None:
+            return f"not read ({type(self.error).__name__})"
+        if not self.quotes and not self.dropped:
+            return "nothing on this"
+        told = [_counted(len(self.quotes))]
+        if self.dropped:
+            told.append(f"{self.dropped} dropped, not in it")
+        return "; ".join([*told, *([self.inference] if self.inference else [])])
+
+
+async def ask_all(
+    query: Query, readings: Sequence[Reading], model: LanguageModel, *, concurrency: int
+) -> tuple[Assisted, ...]:
+    """Ask the assistants of all segments, so many at a time (equation 6). One that is down is no error, and says so.
+
+    Raises:
+        ModelError: all of them are down. Where one is for want of a model, that is told: it says nothing of a segment.
+    """
+    room = asyncio.Semaphore(concurrency)
+
+    async def one(reading: Reading) -> Assisted:
+        async with room:
+            return await _asked(query, reading, model)
+
+    ended = await asyncio.gather(*map(one, readings), return_exceptions=True)  # so that none goes on unseen
+    for outcome in ended:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    assisted = tuple(one for one in ended if isinstance(one, Assisted))
+    errors = [one.error for one in assisted if one.error is not None]
+    if errors and len(errors) == len(assisted):
+        raise next((error for error in errors if not isinstance(error, InvalidReply)), errors[0])
+    return assisted
+
+
+async def _asked(query: Query, reading: Reading, model: LanguageModel) -> Assisted:
+    began = time.perf_counter()
+    try:
+        reply = await model.generate(assist_prompt(reading, query), Finding)
+    except ModelError as exc:
+        return Assisted(segment=reading.number, seconds=time.perf_counter() - began, error=exc)
+    quotes, dropped = held([(quoted.words, quoted.shows) for quoted in reply.value.quotes], reading)
+    return Assisted(
+        segment=reading.number,
+        seconds=time.perf_counter() - began,
+        quotes=quotes,
+        dropped=dropped,
+        reply=reply,
+    )
+
+
+def _counted(quotes: int) -> str:
+    return "1 quote" if quotes == 1 else f"{quotes} quotes"

@@ -1,0 +1,203 @@
+"""The three pathways (E-mem, section 3.3): each looks in its own way, and says what it did."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Final
+
+import numpy as np
+
+from recollect.domain.items import ItemKind
+from recollect.domain.queries import Probe, Query, Scope
+from recollect.domain.recalls import ArmReport, ArmStatus
+from recollect.domain.signals import Weights
+from recollect.errors import ModelError
+from recollect.methods.emem.settings import Pathway, RouteSettings
+from recollect.models.embedder import Embedder
+from recollect.recall.analyze import Question, probe_for
+from recollect.recall.arms import Idle
+from recollect.recall.fuse import union, weighed
+from recollect.store.protocol import Refs, Search, StoreReader
+from recollect.text.terms import terms
+
+SIGNALS: Final[Mapping[Pathway, tuple[str, ...]]] = {
+    Pathway.SUMMARY: ("meaning", "exchange"),
+    Pathway.VECTOR: ("meaning", "surroundings"),
+    Pathway.KEYWORD: ("exchange", "passage", "session", "phrase", "speaker", "dated", "asks", "temporal"),
+}
+"""What each pathway goes by; names, dates and quoted phrases are words to look for too."""
+
+TO_TURNS: Final = frozenset({Pathway.VECTOR, Pathway.KEYWORD})
+"""The pathways that find turns, and segments by these."""
+
+Brought = Mapping[int, float]
+"""References to items, each with what it was brought: 0 for no sign of it, 1 for all one could ask for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What a pathway found, and its report."""
+
+    brought: Brought
+    report: ArmReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What the pathways look with: a probe, how the bank is narrowed, how many candidates each may bring.
+
+    ``turns`` and ``summaries`` open one question's view of these; ``deaf`` says why nothing can be found by meaning.
+    """
+
+    probe: Probe
+    turns: Search
+    summaries: Search
+    candidates: int
+    settings: RouteSettings
+    narrowed: bool
+    deaf: str = ""
+
+
+async def view_for(
+    question: Question, query: Query, reader: StoreReader, embedder: Embedder, settings: RouteSettings
+) -> View:
+    """Open the bank for a question; an embedder that is down leaves what can be found by words."""
+    deaf = ""
+    try:
+        probe = await probe_for(question, embedder)
+    except ModelError as exc:
+        deaf = f"{type(exc).__name__}: {exc}"
+        probe = _by_words(question, reader.dimension)
+    reach = settings.recall.reaches[query.effort]
+
+    async def opened(kind: ItemKind) -> Search:
+        return await reader.search(probe, replace(query.scope, kinds=(kind,)), settings.recall.weights)
+
+    return View(
+        probe=probe,
+        turns=await opened(ItemKind.TURN),
+        summaries=await opened(ItemKind.SUMMARY),
+        candidates=max(reach.candidates, query.limit),
+        settings=settings,
+        narrowed=_is_narrowed(query.scope),
+        deaf=deaf,
+    )
+
+
+async def look(view: View) -> dict[Pathway, Looked]:
+    """Go all pathways at once, each until its deadline; none can break another."""
+    chosen = view.settings.pathways
+    async with asyncio.TaskGroup() as group:  # takes them with it when the recall is cancelled
+        tasks = {pathway: group.create_task(_timed(pathway, view)) for pathway in chosen}
+    return {pathway: task.result() for pathway, task in tasks.items()}
+
+
+def weight_of(pathway: Pathway, settings: RouteSettings) -> float:
+    """How much a pathway counts: as much as the signals that it goes by."""
+    own = _weights(pathway, settings)
+    return float(sum(max(getattr(own, name), 0.0) for name in SIGNALS[pathway]))
+
+
+async def summary(view: View) -> Brought:
+    """Global alignment: the meaning and the words of summaries."""
+    if view.narrowed:
+        raise Idle("a summary tells of more than the sessions or speakers that are asked for")
+    found = []
+    if view.probe.vector.any():
+        found.append((await view.summaries.semantic(view.candidates)).refs)
+    if view.probe.terms.size:
+        found.append((await view.summaries.lexical(view.candidates)).refs)
+    return await _weighed(Pathway.SUMMARY, view.summaries, union(found), view.settings)
+
+
+async def vector(view: View) -> Brought:
+    """Semantic association: the meaning of what was said, turn by turn, each with its surroundings."""
+    if not view.probe.vector.any():
+        raise Idle("the question has no words that the embedder knows")
+    hits = await view.turns.semantic(view.candidates)
+    return await _weighed(Pathway.VECTOR, view.turns, hits.refs, view.settings)
+
+
+async def keyword(view: View) -> Brought:
+    """Symbolic trigger: the question's words, names, phrases and times in what was said."""
+    found = []
+    if view.probe.terms.size:
+        found.append((await view.turns.lexical(view.candidates)).refs)
+    if view.probe.during is not None:
+        found.append((await view.turns.temporal(view.candidates)).refs)
+    if not found:
+        raise Idle("the question has no words to look for")
+    return await _weighed(Pathway.KEYWORD, view.turns, union(found), view.settings)
+
+
+WAYS: Final[Mapping[Pathway, Callable[[View], Awaitable[Brought]]]] = {
+    Pathway.SUMMARY: summary,
+    Pathway.VECTOR: vector,
+    Pathway.KEYWORD: keyword,
+}
+
+
+async def _timed(pathway: Pathway, view: View) -> Looked:
+    began = time.perf_counter()
+    brought: Brought = {}
+    status, note = ArmStatus.OK, ""
+    limit = view.settings.recall.deadline_s
+    deadline = asyncio.timeout(limit)
+    try:
+        async with deadline:
+            brought = await WAYS[pathway](view)
+    except Idle as exc:
+        status, note = ArmStatus.IDLE, str(exc)
+    except Exception as exc:  # whatever breaks a pathway is told in the receipt; the others go on
+        status, note = ArmStatus.FAILED, f"{type(exc).__name__}: {exc}"
+        if isinstance(exc, TimeoutError) and deadline.expired():  # a store has timeouts of its own
+            status, note = ArmStatus.TIMEOUT, f"no answer within {limit} s"
+    if view.deaf and pathway is not Pathway.KEYWORD:
+        status, note = ArmStatus.FAILED, f"without the embedder: {view.deaf}"
+    report = ArmReport(
+        arm=pathway.value,
+        status=status,
+        seconds=time.perf_counter() - began,
+        candidates=len(brought),
+        note=note,
+    )
+    return Looked(brought=brought, report=report)
+
+
+async def _weighed(pathway: Pathway, search: Search, refs: Refs, settings: RouteSettings) -> Brought:
+    """What a pathway's own signals say of items, as a share of the most that they could say."""
+    signals = await search.signals(refs, np.zeros(len(refs), dtype=np.float32))
+    strengths = weighed(signals, _weights(pathway, settings))
+    return dict(zip(refs.tolist(), strengths.tolist(), strict=True))
+
+
+def _weights(pathway: Pathway, settings: RouteSettings) -> Weights:
+    """The weights of a pathway's signals; those of the others set to nothing."""
+    own = SIGNALS[pathway]
+    return replace(settings.recall.weights, **{one.name: 0.0 for one in fields(Weights) if one.name not in own})
+
+
+def _by_words(question: Question, dimension: int) -> Probe:
+    """A probe that finds nothing by meaning."""
+    return Probe(
+        topic=question.topic,
+        vector=np.zeros(dimension, dtype=np.float32),
+        terms=np.unique(terms(question.topic)),
+        speakers=question.speakers,
+        phrases=question.phrases,
+        during=question.during,
+        asks_when=question.asks_when,
+    )
+
+
+def _is_narrowed(scope: Scope) -> bool:
+    """Whether the scope leaves out a part of what a segment holds."""
+    return bool(scope.sessions or scope.speakers)
+
+
+def reports_of(looked: Mapping[Pathway, Looked]) -> Sequence[ArmReport]:
+    """What the pathways did, in their order."""
+    return [one.report for one in looked.values()]

@@ -1,0 +1,87 @@
+"""In which segments a turn stands that was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.domain.items import Item
+from recollect.domain.messages import StoredMessage
+from recollect.domain.segments import Segment
+from recollect.retain.segments import words_in
+from recollect.store.protocol import StoreReader
+from recollect.text.terms import terms
+
+Terms = NDArray[np.uint32]
+
+_SAMPLE: Final = 60  # characters
+_STEP: Final = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cut:
+    """A message that no segment holds whole, and the segments that hold some of it."""
+
+    message: StoredMessage
+    segments: tuple[Segment, ...]
+
+
+async def places_of(turns: Sequence[Item], asked: Terms, reader: StoreReader) -> list[tuple[int, ...]]:
+    """For each turn the numbers of the segments that hold it: whole, where one does; none where it is in none yet.
+
+    A turn stands where its first message does. A message in the overlap is in two segments; one at an edge is cut by
+    one of them and whole in the other, unless it is longer than the overlap: then the words decide, and the terms that
+    were ``asked`` for.
+    """
+    leads = [turn.sources[0] for turn in turns]
+    numbers = await reader.segments_of(dict.fromkeys(leads))
+    several = {number for found in numbers.values() if len(found) > 1 for number in found}
+    segments = {segment.number: segment for segment in await reader.segments(several)} if several else {}
+    whole = {lead: _whole(lead, found, segments) for lead, found in numbers.items()}
+    cut = [lead for lead, found in whole.items() if not found]
+    messages = {message.id: message for message in await reader.messages(cut)} if cut else {}
+    parts = {
+        lead: _Cut(message=messages[lead], segments=tuple(segments[n] for n in numbers[lead] if n in segments))
+        for lead in cut
+        if lead in messages
+    }
+    return [
+        _by_words(turn, parts[lead], asked) if lead in parts else whole.get(lead, ())
+        for turn, lead in zip(turns, leads, strict=True)
+    ]
+
+
+def _whole(lead: str, numbers: tuple[int, ...], segments: Mapping[int, Segment]) -> tuple[int, ...]:
+    """The segments that do not cut a message; the only one, where there is but one."""
+    if len(numbers) < 2:
+        return numbers
+    return tuple(number for number in numbers if number in segments and not _cuts(segments[number], lead))
+
+
+def _cuts(segment: Segment, message: str) -> bool:
+    """Whether a message reaches over an edge of a segment."""
+    return (message == segment.first and segment.start > 0) or (message == segment.last and segment.end is not None)
+
+
+def _by_words(turn: Item, cut: _Cut, asked: Terms) -> tuple[int, ...]:
+    """Of the segments that hold some of a message, those that hold most of what was asked for.
+
+    The turn may be but a passage of the message: segments that hold none of it do not count. Of segments that hold as
+    much of what was asked for, those count that hold most of the turn.
+    """
+    samples = _samples(" ".join(turn.text.split()))
+    words = {segment.number: " ".join(words_in(segment, cut.message).split()) for segment in cut.segments}
+    held = {number: sum(sample in one for sample in samples) for number, one in words.items()}
+    some = {number: words[number] for number, count in held.items() if count} or words
+    worth = {number: (len(np.intersect1d(terms(one), asked)), held[number]) for number, one in some.items()}
+    most = max(worth.values(), default=(0, 0))
+    return tuple(number for number, one in worth.items() if one == most)
+
+
+def _samples(text: str) -> list[str]:
+    """A few characters now and then."""
+    return [text[at : at + _SAMPLE] for at in range(0, max(len(text) - _SAMPLE, 1), _STEP)]

@@ -1,0 +1,116 @@
+"""What is asked of the small model that holds a segment, and what it may answer (E-mem, equation 6, appendix E).
+
+Both tasks, summing up and answering, share one system text, and the segment stands before the task: so all that is
+asked of a segment begins with the same characters, and a model that keeps what it has read reads a segment once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from recollect.agent.answering import the_present
+from recollect.domain.queries import Query
+from recollect.methods.emem.quotes import shown
+from recollect.methods.emem.reading import Reading
+from recollect.models.language import Prompt, Role
+from recollect.text.fence import DATA_RULE, fenced
+
+ASSIST: Final = "emem.assist"
+SUMMARISE: Final = "emem.summarise"
+
+MOST_QUOTES: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quoted:
+    """Words that an assistant has copied, and what they show."""
+
+    words: str
+    shows: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a segment says on a question (equation 6); ``inference`` is what its assistant makes of the quotes."""
+
+    relevant: bool
+    quotes: tuple[Quoted, ...]
+    inference: str
+
+    def __post_init__(self) -> None:
+        if self.relevant and not self.quotes:
+            raise ValueError("relevant is true and no quote shows it: copy the words, or say that nothing is relevant")
+        if self.quotes and not self.relevant:
+            raise ValueError("relevant is false and there are quotes: leave them out, or say that they are relevant")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a segment is about; ``events`` are sentences, in the order in which things happened."""
+
+    speakers: tuple[str, ...]
+    period: str
+    key_items: tuple[str, ...]
+    events: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not any(event.strip() for event in self.events):
+            raise ValueError("no event is told: say in a sentence what is talked of, even where little happens")
+
+
+SYSTEM: Final = f"""You are the keeper of one segment of a long conversation. You have this segment and nothing else; \
+other keepers have the rest. The segment stands between <segment> and </segment>: a line for each message, with the \
+time in brackets, the speaker and the words; the words' further lines are indented. It may begin or end in the middle \
+of a message. After it comes your task, one of two.
+
+The task "answer": a question follows. Find what your segment contributes to it, also where that is no more than a \
+piece which others will complete: a time, a place, a name, who is meant by "my sister", what became of a plan.
+- relevant: whether the segment holds anything that helps. Most segments hold nothing; then say false, give no quotes, \
+and leave inference empty.
+- quotes: at most {MOST_QUOTES}, what helps most first. words: copied from the segment exactly, sign by sign, with \
+its spelling and its mistakes, nothing left out in the middle, nothing put right; as little as carries the meaning, \
+from a clause to a whole message. Where the same words stand in the segment several times, copy the time and the name \
+before them too. Words that are not found in the segment are thrown away. shows: in one sentence what the quote tells \
+about the question, with names instead of pronouns, and with relative times worked out from the time of the message.
+- inference: in one to three sentences what the quotes together say on the question, and what is missing. It rests on \
+the segment alone. Say which statement is the later one where two do not agree.
+
+The task "sum up": say what the segment is about, so that it can be found by that later.
+- speakers: the names of those who speak, and of others who matter to what is told.
+- period: the dates from which to which the messages go, and other times that are spoken of.
+- key_items: things, places, works, groups and pets that have a name or matter, with the name that is used for them.
+- events: what happened, was planned, decided or found out, a sentence each, with names, places and dates, in order. \
+At most fifteen.
+Tell only what the segment says.
+
+{DATA_RULE}"""
+
+
+def prefix_of(reading: Reading) -> str:
+    """A segment as every prompt about it begins."""
+    return f"{shown(reading)}\n\n"
+
+
+def assist_prompt(reading: Reading, query: Query) -> Prompt:
+    """What is asked of a segment on a question: the segment first, the question last."""
+    return Prompt(
+        role=Role.ASSIST,
+        operation=ASSIST,
+        subject=f"{query.text} ({reading.id})",
+        system=SYSTEM,
+        prefix=prefix_of(reading),
+        text=f'Your task: "answer".\n\n{the_present(query)}\n\n{fenced("question", query.text)}',
+    )
+
+
+def summary_prompt(reading: Reading) -> Prompt:
+    """What is asked of a segment that has been sealed."""
+    return Prompt(
+        role=Role.ASSIST,
+        operation=SUMMARISE,
+        subject=reading.id,
+        system=SYSTEM,
+        prefix=prefix_of(reading),
+        text='Your task: "sum up".',
+    )

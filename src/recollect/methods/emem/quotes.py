@@ -1,0 +1,126 @@
+"""Quotes (E-mem, equation 6): held against the segment character by character, and traced to the messages they are of.
+
+Whitespace is folded: a run of blanks and line ends counts as one blank. Nothing else is forgiven. A quote is what the
+assistant was shown, in which tags are made harmless (:mod:`recollect.text.fence`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from recollect.agent.evidence import indented, one_line, weekday_and_time
+from recollect.domain.items import ItemKind
+from recollect.methods.emem.reading import Reading
+from recollect.text.fence import fenced
+
+TAG: Final = "segment"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """Words that were read, who said the first of them and when.
+
+    ``messages`` are the ids of those that the words are of, in order. ``id`` and ``kind`` are of what they were read
+    in: the segment, or, where single items stand in for segments, the item. ``shows`` is the assistant's word.
+    """
+
+    id: str
+    kind: ItemKind
+    words: str
+    speaker: str
+    at: datetime
+    messages: tuple[str, ...]
+    segment: int | None = None
+    shows: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it was read, in words."""
+        return "single items" if self.segment is None else f"segment {self.segment}"
+
+    @property
+    def key(self) -> tuple[tuple[str, ...], str]:
+        """The same for the same words, whichever segment they were read in."""
+        return self.messages, one_line(self.words)
+
+    def line(self, number: int) -> str:
+        """The quote as the master sees it."""
+        said = f"said {weekday_and_time(self.at)} by {one_line(self.speaker)}"
+        return f"[{number}] ({said}) {indented(self.words)}"
+
+
+def shown(reading: Reading) -> str:
+    """A segment's text as an assistant sees it."""
+    return fenced(TAG, reading.text)
+
+
+def held(quoted: Iterable[tuple[str, str]], reading: Reading) -> tuple[tuple[Quote, ...], int]:
+    """Of words and what they are said to show, those that stand in a segment, as they stand there; and how many do not.
+
+    Where words stand in it more than once, the first place counts.
+    """
+    text = shown_words(reading)
+    given = list(quoted)
+    spans = [(place_of(words, text), shows) for words, shows in given]
+    quotes = tuple(_quote(span, reading, shows) for span, shows in spans if span is not None)
+    return quotes, len(given) - len(quotes)
+
+
+def shown_words(reading: Reading) -> str:
+    """The segment's text with harmless tags; every character stands where it stands in the text."""
+    return shown(reading).removeprefix(f"<{TAG}>\n").removesuffix(f"\n</{TAG}>")
+
+
+def _quote(span: tuple[int, int], reading: Reading, shows: str) -> Quote:
+    passages = reading.passages_at(*span)
+    return Quote(
+        id=reading.id,
+        kind=ItemKind.SEGMENT,
+        words=reading.text[slice(*span)],
+        speaker=passages[0].message.speaker,
+        at=passages[0].message.at,
+        messages=tuple(passage.message.id for passage in passages),
+        segment=reading.number,
+        shows=shows.strip(),
+    )
+
+
+def place_of(words: str, text: str) -> tuple[int, int] | None:
+    """From and to before which character words stand in a text, whitespace folded; ``None`` where they do not."""
+    looked_for = one_line(words)
+    if not looked_for:
+        return None
+    folded, places = _folded(text)
+    at = folded.find(looked_for)
+    return None if at < 0 else (places[at], places[at + len(looked_for) - 1] + 1)
+
+
+def _folded(text: str) -> tuple[str, list[int]]:
+    """The text with runs of whitespace as one blank, and where each of its characters stands in the text."""
+    characters: list[str] = []
+    places: list[int] = []
+    for at, character in enumerate(text):
+        blank = character.isspace()
+        if blank and characters and characters[-1] == " ":
+            continue
+        characters.append(" " if blank else character)
+        places.append(at)
+    return "".join(characters), places
+
+
+def once(quotes: Iterable[Quote], known: Iterable[Quote] = ()) -> tuple[Quote, ...]:
+    """The quotes that are not known, each once: what stands in the overlap is read twice."""
+    seen = {quote.key for quote in known}
+    new: dict[tuple[tuple[str, ...], str], Quote] = {}
+    for quote in quotes:
+        if quote.key not in seen:
+            new.setdefault(quote.key, quote)
+    return tuple(new.values())
+
+
+def in_order(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
+    """Segment by segment, and in each by the time at which it was said, so that what came later is read later."""
+    return tuple(sorted(quotes, key=lambda quote: (-1 if quote.segment is None else quote.segment, quote.at)))

@@ -1,0 +1,194 @@
+"""Routing (E-mem, section 3.3): from a question to the segments that are read for it, without a model."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from recollect.domain.items import ItemKind
+from recollect.domain.queries import Query
+from recollect.domain.recalls import ArmStatus, Recall, RecallReceipt
+from recollect.errors import RecallFailed
+from recollect.methods.emem.activation import Activated, Hit, activate, by_segment, combined, homes, union
+from recollect.methods.emem.evidence import evidence_within
+from recollect.methods.emem.pathways import TO_TURNS, Brought, Looked, View, look, reports_of, view_for, weight_of
+from recollect.methods.emem.places import places_of
+from recollect.methods.emem.reading import read, segment_id
+from recollect.methods.emem.settings import Pathway, RouteSettings
+from recollect.methods.parts import Parts
+from recollect.recall.analyze import read_question
+from recollect.store.protocol import Search, StoreReader
+
+NO_SEGMENTS: Final = "the bank holds no segments: its messages were kept by another recipe, and single items stand in"
+
+_UNION: Final = "union"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routed:
+    """The segments that take part, the strongest first, and how they were found."""
+
+    activated: tuple[Activated, ...]
+    receipt: RecallReceipt
+
+    @property
+    def recall(self) -> Recall:
+        """The routing as a recall that has brought no evidence by itself."""
+        return Recall(evidence=(), receipt=self.receipt)
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Routing with its constants."""
+
+    settings: RouteSettings = RouteSettings()
+
+    def build(self, parts: Parts) -> Router:
+        return Router(parts, self.settings)
+
+
+class Router:
+    """Activates segments; as a retriever, gives their words as evidence. See :class:`recollect.ports.Retriever`.
+
+    ``plain`` is the retriever of single items that it is built over.
+    """
+
+    def __init__(self, parts: Parts, settings: RouteSettings) -> None:
+        self._embedder, self._settings = parts.embedder, settings
+        self.plain = parts.retriever
+
+    async def declines(self, query: Query, reader: StoreReader) -> str | None:
+        """Why a question is not for segments, for a receipt: ``""`` where it asks for other kinds.
+
+        ``None`` where it is for segments.
+        """
+        kinds = query.scope.kinds
+        if kinds and ItemKind.SEGMENT not in kinds:
+            return ""
+        return None if await reader.stream() is not None else NO_SEGMENTS
+
+    async def retrieve(self, query: Query, reader: StoreReader) -> Recall:
+        """Find segments: whole, as far as the query's tokens go, then what was found in the others.
+
+        Where the query names other kinds than segments, or the bank has none, single items are found instead.
+
+        Raises:
+            RecallFailed: no pathway could look.
+            ModelUnavailable: the embedder could not be reached, and single items were asked for.
+        """
+        why_not = await self.declines(query, reader)
+        if why_not is not None:
+            return _noted(await self.plain.retrieve(query, reader), why_not)
+        began = time.perf_counter()
+        routed = await self.route(query, reader)
+        read_ = [(one, await read(reader, one.number, query.scope)) for one in routed.activated]
+        pairs = [pair for pair in read_ if pair[1].text]
+        evidence, cut = await asyncio.to_thread(evidence_within, pairs, query.max_tokens)
+        receipt = replace(
+            routed.receipt,
+            cut_by_budget=cut,
+            tokens=sum(one.tokens for one in evidence),
+            seconds=time.perf_counter() - began,
+        )
+        return Recall(evidence=evidence, receipt=receipt)
+
+    async def route(self, query: Query, reader: StoreReader) -> Routed:
+        """Activate at most as many segments as the settings and the query allow (equation 5).
+
+        Raises:
+            RecallFailed: no pathway could look.
+        """
+        began = time.perf_counter()
+        question = read_question(query, await reader.speakers())
+        view = await view_for(question, query, reader, self._embedder, self._settings)
+        looked = await look(view)
+        _require_one(looked)
+        weights = {pathway: weight_of(pathway, self._settings) for pathway in looked if _works(looked[pathway])}
+        hits, nowhere = await _hits(looked, view, reader, weights)
+        numbers = homes(hits)
+        strengths = _open(
+            {**by_segment(hits, numbers), **await _by_summary(looked, view.summaries)}, query.scope.exclude
+        )
+        found = union(list(map(list, strengths.values())))
+        still_open = [segment.number for segment in await reader.segments(found) if not segment.sealed]
+        activated = activate(strengths, min(self._settings.tau, query.limit), weights, still_open)
+        return Routed(
+            activated=tuple(replace(one, hits=_hits_in(one.number, hits, numbers)) for one in activated),
+            receipt=RecallReceipt(
+                arms=tuple(reports_of(looked)),
+                fusion=_UNION,
+                reranker=None,
+                candidates=len(found),
+                cut_by_limit=len(found) - len(activated),
+                cut_by_budget=0,
+                tokens=0,
+                during=view.probe.during,
+                seconds=time.perf_counter() - began,
+                notes=(_told_of(nowhere),) if nowhere else (),
+            ),
+        )
+
+
+async def _hits(
+    looked: Mapping[Pathway, Looked], view: View, reader: StoreReader, weights: Mapping[Pathway, float]
+) -> tuple[list[Hit], int]:
+    """The turns that were found, with their places; and how many stand in no segment."""
+    brought: dict[Pathway, Brought] = {p: one.brought for p, one in looked.items() if p in TO_TURNS}
+    refs = np.array(list(dict.fromkeys(ref for one in brought.values() for ref in one)), dtype=np.int64)
+    loaded = await view.turns.load(refs)
+    places = await places_of([turn for _, turn in loaded], view.probe.terms, reader)
+    hits: list[Hit] = []
+    for (ref, turn), segments in zip(loaded, places, strict=True):
+        strengths: dict[Pathway, float] = {p: one[ref] for p, one in brought.items() if ref in one}
+        strength = combined(strengths, weights)
+        if segments:
+            hits.append(Hit(messages=turn.sources, segments=segments, strengths=strengths, strength=strength))
+    return hits, len(loaded) - len(hits)
+
+
+async def _by_summary(looked: Mapping[Pathway, Looked], summaries: Search) -> dict[Pathway, dict[int, float]]:
+    """What the summaries bring their segments."""
+    brought: Brought = looked[Pathway.SUMMARY].brought if Pathway.SUMMARY in looked else {}
+    loaded = await summaries.load(np.array(list(brought), dtype=np.int64)) if brought else []
+    return {Pathway.SUMMARY: {item.order: brought[ref] for ref, item in loaded}} if loaded else {}
+
+
+def _hits_in(number: int, hits: Sequence[Hit], numbers: Sequence[int]) -> tuple[Hit, ...]:
+    """The turns that count for a segment, the best first."""
+    own = [hit for hit, home in zip(hits, numbers, strict=True) if home == number]
+    return tuple(sorted(own, key=lambda hit: -hit.strength))
+
+
+def _open(strengths: Mapping[Pathway, Mapping[int, float]], exclude: frozenset[str]) -> dict[Pathway, dict[int, float]]:
+    """What was brought to segments that may come back."""
+    return {
+        pathway: {number: strength for number, strength in brought.items() if segment_id(number) not in exclude}
+        for pathway, brought in strengths.items()
+    }
+
+
+def _works(looked: Looked) -> bool:
+    return looked.report.status is ArmStatus.OK or bool(looked.brought)
+
+
+def _require_one(looked: Mapping[Pathway, Looked]) -> None:
+    """An empty answer must mean that there is nothing, not that nothing worked."""
+    reports = reports_of(looked)
+    broken = [one for one in reports if one.status in (ArmStatus.FAILED, ArmStatus.TIMEOUT)]
+    if broken and not any(one.status is ArmStatus.OK for one in reports):
+        raise RecallFailed("no pathway answered: " + "; ".join(f"{one.arm}: {one.note}" for one in broken))
+
+
+def _noted(found: Recall, note: str) -> Recall:
+    if not note:
+        return found
+    return replace(found, receipt=replace(found.receipt, notes=(*found.receipt.notes, note)))
+
+
+def _told_of(nowhere: int) -> str:
+    return f"{nowhere} of the turns that were found stand in no segment yet"

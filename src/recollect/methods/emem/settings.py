@@ -1,0 +1,44 @@
+"""The constants of routing and of answering (E-mem, sections 3.3 and 3.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from recollect.recall.settings import RecallSettings
+
+
+class Pathway(StrEnum):
+    """The three ways to a segment (section 3.3): by its summary, by the meaning of what was said, by its words."""
+
+    SUMMARY = "summary"
+    VECTOR = "vector"
+    KEYWORD = "keyword"
+
+
+class Mode(StrEnum):
+    """One pass over the segments (equation 7), or as many as the question needs (equation 8)."""
+
+    DIRECT = "direct"
+    ITERATIVE = "iterative"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteSettings:
+    """How segments are activated: at most ``tau`` of them, by ``pathways``.
+
+    ``recall`` lends the weights of its signals, its deadline for a pathway, and how many candidates an effort buys.
+    """
+
+    tau: int = 8
+    pathways: tuple[Pathway, ...] = tuple(Pathway)
+    recall: RecallSettings = field(default_factory=RecallSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconstructionSettings:
+    """How a question is answered: with at most ``steps`` passes, ``concurrency`` segments read at a time."""
+
+    mode: Mode = Mode.DIRECT
+    steps: int = 3
+    concurrency: int = 8

@@ -1,0 +1,105 @@
+"""Summaries of segments by a small model, in the background (E-mem, section 3.2, algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from recollect.agent.evidence import one_line
+from recollect.domain.changes import Changeset
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.jobs import Job
+from recollect.domain.queries import Scope
+from recollect.methods.emem.prompts import SUMMARISE, Summary, summary_prompt
+from recollect.methods.emem.reading import Reading, read
+from recollect.methods.parts import Parts
+from recollect.ports import Derive
+from recollect.retain.summarise import EXTRACTIVE, index_summaries, summary_id
+from recollect.store.protocol import StoreReader
+from recollect.text.tokens import count_tokens
+
+MODEL: Final = "model"
+"""The label of a summary that a model has made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summarising:
+    """Summaries by a model, in place of the extracts that the encoder makes."""
+
+    def build(self, parts: Parts) -> Summariser:
+        return Summariser(parts)
+
+
+class Summariser:
+    """Sums up every segment that is sealed. See :class:`recollect.ports.Consolidator`."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    @property
+    def kind(self) -> str:
+        return SUMMARISE
+
+    def causes(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
+        """A job for each extract: a segment was sealed, or has lost some of its messages."""
+        items = (entry.item for entry in changes.items)
+        return tuple(
+            _job(item.order, item.sources)
+            for item in items
+            if item.kind is ItemKind.SUMMARY and item.label == EXTRACTIVE
+        )
+
+    async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
+        """Sum up the job's segment; the summary takes the extract's place.
+
+        A segment that has a summary already, or of which nothing is left, costs no call.
+        """
+        number = int(job.payload)
+        reading = await read(reader, number, Scope())
+        summary = None
+        if reading.text and await _extract_of(number, reader) is not None:
+            summary = (await self._parts.model.generate(summary_prompt(reading), Summary)).value
+
+        async def derive() -> Changeset:
+            return Changeset() if summary is None else await self._derive(reading, summary, job, reader)
+
+        return derive
+
+    async def _derive(self, reading: Reading, summary: Summary, job: Job, reader: StoreReader) -> Changeset:
+        """The summary in the extract's place; where some of the segment was forgotten meanwhile, the job once more."""
+        # Read first: whatever changes after this makes the commit fail, and all is derived anew.
+        seen = (await reader.known([], [])).version
+        extract = await _extract_of(reading.number, reader)
+        if extract is None:
+            return Changeset()
+        if (await read(reader, reading.number, Scope())).text != reading.text:
+            return Changeset(jobs=(_job(reading.number, extract.sources),))
+        text = told(summary)
+        item = replace(extract, text=text, label=MODEL, tokens=count_tokens(text))
+        return Changeset(seen=seen, items=await index_summaries([item], self._parts.embedder))
+
+
+async def _extract_of(number: int, reader: StoreReader) -> Item | None:
+    """The extract of a segment; ``None`` where it has none, or a summary by a model."""
+    found = await reader.items([summary_id(number)])
+    return next((item for item in found if item.label == EXTRACTIVE), None)
+
+
+def told(summary: Summary) -> str:
+    """A summary as text: a line for each of its fields, and one for each event."""
+    parts = (
+        ("Speakers", ", ".join(_words(summary.speakers))),
+        ("Period", one_line(summary.period)),
+        ("Key items", ", ".join(_words(summary.key_items))),
+    )
+    return "\n".join([*(f"{name}: {words}" for name, words in parts if words), *_words(summary.events)])
+
+
+def _words(texts: Sequence[str]) -> list[str]:
+    return [words for words in map(one_line, texts) if words]
+
+
+def _job(number: int, messages: Sequence[str]) -> Job:
+    return Job(id=f"{SUMMARISE}:{number}", kind=SUMMARISE, payload=str(number), messages=tuple(messages))
