@@ -369,7 +369,7 @@ class Bank(Queue):
             InvalidInput: a number is out of its range, or the bank has too few messages to tell.
             ModelUnavailable: the embedder could not be reached.
         """
-        found = await calibrated(self._store, self._embedder, share=share, theta_count=theta_count)
+        found = await calibrated(self._store, share=share, theta_count=theta_count)
         if apply:
             await self._commit(lambda: threshold_of(found, share=share, now=self._clock()))
         return replace(found, stored=apply)

@@ -7,20 +7,18 @@ from datetime import datetime
 from recollect.domain.changes import Changeset
 from recollect.methods.recmem.calibrate import Calibration, calibrate, threshold_setting
 from recollect.methods.recmem.settings import ConsolidateSettings
-from recollect.models.embedder import Embedder
 from recollect.store.protocol import StoreReader
 
 __all__ = ["Calibration", "calibrated", "threshold_of"]
 
 
-async def calibrated(reader: StoreReader, embedder: Embedder, *, share: float, theta_count: int) -> Calibration:
+async def calibrated(reader: StoreReader, *, share: float, theta_count: int) -> Calibration:
     """What calibrating a bank finds, held against what it goes by (:mod:`recollect.methods.recmem.calibrate`).
 
     Raises:
         InvalidInput: a number is out of its range, or the bank has too few units to tell.
-        ModelUnavailable: the embedder could not be reached.
     """
-    return await calibrate(reader, embedder, share=share, theta_count=theta_count, settings=ConsolidateSettings())
+    return await calibrate(reader, share=share, theta_count=theta_count, settings=ConsolidateSettings())
 
 
 async def threshold_of(found: Calibration, *, share: float, now: datetime) -> Changeset:

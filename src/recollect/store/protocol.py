@@ -220,6 +220,10 @@ class StoreReader(Protocol):
 
     async def items(self, ids: Iterable[str]) -> list[Item]: ...
 
+    async def vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+        """The vectors that items were stored with, by their ids: float32 ``(dimension,)``; of unknown items none."""
+        ...
+
     async def items_of(
         self,
         kinds: Sequence[ItemKind],

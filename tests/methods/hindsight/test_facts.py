@@ -33,9 +33,8 @@ from recollect.methods.hindsight.replies import (
     NamedEntity,
     Observations,
     Observed,
-    read_date,
-    read_span,
 )
+from recollect.text.when.iso import read_date, read_span
 
 BERLIN = timezone(timedelta(hours=2))
 

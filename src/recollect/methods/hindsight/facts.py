@@ -16,12 +16,13 @@ from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.opinions import Assessment
 from recollect.domain.time import Interval
 from recollect.methods.hindsight.opinions import in_first_person, opinion_id
-from recollect.methods.hindsight.replies import MOST_FACTS, ExtractedFact, ExtractedFacts, read_span
+from recollect.methods.hindsight.replies import MOST_FACTS, ExtractedFact, ExtractedFacts
 from recollect.retain.directory import normalise, short_hash
 from recollect.retain.embed import embedded_text
 from recollect.retain.weave import Draft
 from recollect.text.terms import STOP_WORDS, words
 from recollect.text.when import describe
+from recollect.text.when.iso import read_span
 
 CAUSAL_WEIGHT: Final = 1.0  # section 4.1.4: whatever strength the model saw in it
 

@@ -6,14 +6,12 @@ where the prompt is known. What is raised here is shown to the model, which may 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC
 from typing import Final, Literal
 
-from recollect.domain.time import Interval, Precision, at_instant
-from recollect.text.when.spans import day_of, month_of, year_of
+from recollect.text.when.iso import read_span
 
 MOST_FACTS: Final = 40
 MOST_OBSERVATIONS: Final = 7
@@ -21,52 +19,6 @@ MOST_OBSERVATIONS: Final = 7
 FactType = Literal["world", "experience", "opinion"]
 EntityType = Literal["person", "organization", "location", "product", "concept", "other"]
 Relation = Literal["causes", "caused_by", "enables", "prevents"]
-
-_DATE: Final = re.compile(
-    r"(?P<year>\d{4})(?:-(?P<month>\d{2})(?:-(?P<day>\d{2})(?:[T ](?P<time>\d{2}:\d{2}(?::\d{2})?)"
-    r"(?P<offset>Z|[+-]\d{2}:\d{2})?)?)?)?"
-)
-
-
-def read_date(text: str, zone: tzinfo | None) -> Interval:
-    """The year, month, day or moment of an ISO date, whole or partial; one that names no offset is in the zone.
-
-    Raises:
-        ValueError: it has none of these forms, or there is no such day.
-    """
-    found = _DATE.fullmatch(text.strip())
-    if found is None:
-        raise ValueError(f"{text!r} is no date; write 2023, 2023-07, 2023-07-09 or 2023-07-09T18:30")
-    year, month, day = (int(part) if part else None for part in found.group("year", "month", "day"))
-    assert year is not None
-    try:
-        if found["time"]:
-            moment = datetime.fromisoformat(found.group().replace(" ", "T"))
-            day_of(moment.date(), zone)  # refuses years that datetime cannot move to another zone
-            return at_instant(moment if moment.tzinfo else moment.replace(tzinfo=zone))
-        if day and month:
-            return day_of(date(year, month, day), zone)
-        return month_of(year, month, zone) if month else year_of(year, zone)
-    except ValueError as exc:
-        raise ValueError(f"there is no {text!r}: {exc}") from exc
-
-
-def read_span(start: str | None, end: str | None, zone: tzinfo | None) -> Interval | None:
-    """When something happened, by the two dates of a reply; ``None`` where neither is given.
-
-    Raises:
-        ValueError: a date cannot be read, or the end comes before the start.
-    """
-    first, last = (read_date(text, zone) if text and text.strip() else None for text in (start, end))
-    if first is None or last is None:
-        return first if last is None else Interval(start=None, end=last.end, precision=Precision.RANGE)
-    assert first.start is not None
-    assert last.end is not None
-    if last.end <= first.start:
-        raise ValueError(f"it ends ({end}) before it starts ({start})")
-    if first == last:
-        return first
-    return Interval(start=first.start, end=last.end, precision=Precision.RANGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -14,6 +14,7 @@ from recollect.domain.items import Item, ItemKind
 from recollect.domain.queries import Query
 from recollect.errors import InvalidInput
 from recollect.methods.parts import Parts
+from recollect.methods.recmem.beside import in_conversation
 from recollect.models.language import Prompt, Role
 from recollect.ports import Response
 from recollect.store.protocol import StoreReader
@@ -116,6 +117,7 @@ class TierAnswerer:
         gathered = await gather(query, reader, self._parts.retriever, tiers=tiers, sections=SECTIONS)
         if not gathered.entries:
             return Response(answer=nothing_found(gathered, began))
+        gathered = replace(gathered, entries=await in_conversation(gathered.entries, reader, query.scope))
 
         def check(reply: TierAnswered) -> None:
             gathered.require(reply.citations)
@@ -138,7 +140,8 @@ _SYSTEM: Final = f"""You answer questions from a memory of conversations. It hol
 throughout:
 - episodic_memories: how one matter went on over time, told from several exchanges.
 - semantic_memories: single facts, with when they hold or happened where that is known.
-- raw_words: what was said, word for word, with who said it and when.
+- raw_words: what was said, word for word, with who said it and when; what was said right before and after it stands \
+in brackets, where it is no entry of its own.
 A section without entries is left out; in each, what came later stands later. The same thing may stand in several \
 sections: that is one piece of evidence, not several. Details are surest in raw words.
 

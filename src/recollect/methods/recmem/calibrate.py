@@ -22,8 +22,6 @@ from recollect.domain.codec import from_json, to_json
 from recollect.domain.items import ItemKind
 from recollect.errors import InvalidInput
 from recollect.methods.recmem.settings import CASUAL, RECURRENCE, ConsolidateSettings, Recurrence
-from recollect.models.embedder import Embedder
-from recollect.retain.embed import embed_items
 from recollect.store.protocol import StoreReader
 
 KEY: Final = "recmem.theta_sim"
@@ -82,7 +80,7 @@ class Calibration:
 
 
 async def calibrate(
-    reader: StoreReader, embedder: Embedder, *, share: float, theta_count: int, settings: ConsolidateSettings
+    reader: StoreReader, *, share: float, theta_count: int, settings: ConsolidateSettings
 ) -> Calibration:
     """Find the threshold at which a share of the bank's units recurs; nothing is written.
 
@@ -90,13 +88,12 @@ async def calibrate(
 
     Raises:
         InvalidInput: a number is out of its range, or the bank has too few units to tell.
-        ModelUnavailable: the embedder could not be reached.
     """
     if not 0.0 < share < 1.0:
         raise InvalidInput(f"the share of units that shall recur is {share:g}; it lies between 0 and 1")
     if not 1 <= theta_count <= CASUAL.k:
         raise InvalidInput(f"theta_count is {theta_count}; it lies between 1 and {CASUAL.k}")
-    vectors = await unit_vectors(reader, embedder)
+    vectors = await unit_vectors(reader)
     if len(vectors) < FEWEST_UNITS + theta_count:
         raise InvalidInput(
             f"bank {reader.name!r} has {len(vectors)} units; to calibrate takes {FEWEST_UNITS + theta_count} at least"
@@ -105,7 +102,7 @@ async def calibrate(
     before = (await recurrence_of(reader, settings)).theta_sim
     after = threshold(reached, share)
     return Calibration(
-        embedder=embedder.name,
+        embedder=reader.embedder,
         units=len(vectors),
         theta_count=theta_count,
         quantiles=tuple(Quantile(share=q, similarity=_rounded(np.quantile(reached, q))) for q in QUANTILES),
@@ -150,15 +147,13 @@ def _rounded(value: Any) -> float:
     return round(float(value), 3)
 
 
-async def unit_vectors(reader: StoreReader, embedder: Embedder) -> Floats:
+async def unit_vectors(reader: StoreReader) -> Floats:
     """Vectors of the newest units, in the order in which they were kept: float32 ``(units, dimension)``."""
-    turns = {turn.sources[0]: turn for turn in reversed(await reader.items_of([ItemKind.TURN]))}
-    kept = [message.id for message in await reader.messages(turns)][-MOST_UNITS:]
-    units = [turns[id_] for id_ in kept]
-    parts = [
-        await embed_items(units[start : start + _BLOCK], reader, embedder) for start in range(0, len(units), _BLOCK)
-    ]
-    return np.concatenate(parts) if parts else np.empty((0, embedder.dimension), dtype=np.float32)
+    turns = {turn.sources[0]: turn.id for turn in reversed(await reader.items_of([ItemKind.TURN]))}
+    kept = [turns[message.id] for message in await reader.messages(turns)][-MOST_UNITS:]
+    vectors = await reader.vectors(kept)
+    found = [vectors[unit] for unit in kept if unit in vectors]
+    return np.stack(found) if found else np.empty((0, reader.dimension), dtype=np.float32)
 
 
 def threshold_setting(found: Calibration, *, share: float, now: datetime) -> tuple[str, str]:

@@ -30,9 +30,18 @@ from recollect.methods.recmem.episodes import (
 from recollect.methods.recmem.recurrence import cluster, is_promotion, joins, occasion, relevant, untold
 from recollect.methods.recmem.refine import Facts, check_facts, fact_items, known_already, refine_prompt
 from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
-from recollect.methods.recmem.units import Unit, Vector, candidates, nearest, told_of, units_of, worth_keeping
+from recollect.methods.recmem.units import (
+    Unit,
+    Vector,
+    candidates,
+    in_context,
+    nearest,
+    told_of,
+    units_of,
+    worth_keeping,
+)
 from recollect.ports import Derive
-from recollect.retain.embed import embed_items, embedded_text
+from recollect.retain.embed import embedded_text
 from recollect.retain.weave import Draft, weave
 from recollect.store.protocol import StoreReader
 from recollect.text.names import find_names
@@ -40,8 +49,6 @@ from recollect.text.names import find_names
 KIND: Final = "recmem.consolidate"
 CONSOLIDATES: Final = "consolidates"
 """The label of the links from an episode to the turns that it tells of."""
-
-_BLOCK: Final = 32  # units that are embedded at once: about as many as are passed before one needs a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +107,7 @@ class UnitConsolidator:
     def causes(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
         """A job for the new messages, due when none has come for a while; at once where one may not be lost."""
         urgent = any(message.important or worth_keeping(message) for message in changes.messages)
-        due = now if urgent else now + timedelta(seconds=self._settings.settle_s)
+        due = None if urgent else now + timedelta(seconds=self._settings.settle_s)
         return _jobs({KIND: [message.id for message in changes.messages]}, due)
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
@@ -112,6 +119,7 @@ class UnitConsolidator:
             ModelError: a model failed.
         """
         case, rest = await self._looked(job, reader)
+        case = None if case is None else await _in_context(case, reader)
         outcome, aside = (None, ()) if case is None else await self._outcome_or_aside(case, job, reader, now)
         later = {job.id: frozenset(rest), _aside_id(aside): frozenset(aside)}
 
@@ -135,14 +143,12 @@ class UnitConsolidator:
         batch = job.messages[: self._settings.units]
         units = await units_of(await reader.messages(batch), reader)
         recurrence = await recurrence_of(reader, self._settings)
-        for start in range(0, len(units), _BLOCK):
-            block = units[start : start + _BLOCK]
-            vectors = await embed_items([unit.item for unit in block], reader, self._parts.embedder)
-            for at, (unit, vector) in enumerate(zip(block, vectors, strict=True), start=start):
-                case = await _case(unit, vector, reader, recurrence)
-                if case is not None:
-                    done = {source for looked in units[: at + 1] for source in looked.item.sources}
-                    return case, [id_ for id_ in job.messages if id_ not in done]
+        vectors = await reader.vectors(unit.id for unit in units)
+        for at, unit in enumerate(units):
+            case = await _case(unit, vectors[unit.id], reader, recurrence) if unit.id in vectors else None
+            if case is not None:
+                done = {source for looked in units[: at + 1] for source in looked.item.sources}
+                return case, [id_ for id_ in job.messages if id_ not in done]
         return None, job.messages[len(batch) :]
 
     # With a model.
@@ -285,10 +291,17 @@ async def _case(unit: Unit, vector: Vector, reader: StoreReader, recurrence: Rec
     )
 
 
+async def _in_context(case: Case, reader: StoreReader) -> Case:
+    """The case as models are to see it: each unit with what it answers."""
+    unit, *related = await in_context([case.unit, *case.cluster], reader)
+    return replace(case, unit=unit, cluster=tuple(related))
+
+
 async def _is_as_shown(outcome: Outcome, reader: StoreReader) -> bool:
     """Whether everything that a model saw is still there and holds, in the same words, and is still in no episode."""
     said = {message.id for unit in outcome.shown for message in unit.messages}
-    if len(await reader.messages(said)) < len(said):
+    asked = {unit.before.id for unit in outcome.shown if unit.before is not None}
+    if len(await reader.messages(said)) < len(said) or len(await reader.items(asked)) < len(asked):
         return False
     hold = {item.id: item.text for item in await reader.items([one.id for one in outcome.items]) if not item.superseded}
     if hold != {item.id: item.text for item in outcome.items}:
@@ -311,7 +324,7 @@ def _aside_id(messages: Sequence[str]) -> str:
     return f"{KIND}#{messages[0]}" if messages else ""
 
 
-def _jobs(messages: Mapping[str, Sequence[str]], due: datetime) -> tuple[Job, ...]:
+def _jobs(messages: Mapping[str, Sequence[str]], due: datetime | None) -> tuple[Job, ...]:
     """Jobs by their ids, those that are about something."""
     return tuple(
         Job(id=id_, kind=KIND, payload="", messages=tuple(about), due=due) for id_, about in messages.items() if about

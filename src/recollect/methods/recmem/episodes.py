@@ -93,6 +93,7 @@ episode: where true, the episode told anew with what the exchange adds, corrects
 Keep every name, number, place and date that matters; put lists, explanations and made-up stories into a few words.
 - Dates stay as they are. An exchange is dated by when it was said; reckon words like "yesterday" or "next month" from \
 that and write the date, or "the week before 8 May 2023". Never leave them as they stand.
+- What the exchange answers follows it in brackets, for understanding it.
 - Add nothing that neither of the two says.
 
 {DATA_RULE}"""
@@ -120,6 +121,7 @@ Leave out exchanges that fit nowhere. Give none where nothing hangs together.
 text: one paragraph of two to six sentences, in the third person and in order of time: how it began, what changed, \
 what was decided, how it stands, what it means to those concerned.
 - Names instead of pronouns that could mean several. Keep names, numbers and places that matter to the story.
+- What an exchange answers follows it in brackets, for understanding it.
 - An exchange is dated by when it was said, which need not be when it happened. Reckon words like "yesterday" or "next \
 month" from that and write the date, or "the week before 8 May 2023". Never leave them as they stand.
 - What people do, plan, feel and decide counts. Put explanations, lists and made-up stories into a few words. Do not \
@@ -147,14 +149,14 @@ def new_episodes(reply: Episodes, units: Sequence[Unit], *, label: str, now: dat
     for n, told in enumerate(reply.episodes):
         of = [units[number - 1] for number in sorted(set(told.exchanges))]
         chain = f"episode:{stem}{n}"
-        made.append((_item(told.text, chain, 0, of, label=label, seen=[unit.id for unit in units], now=now), of))
+        made.append((_item(told.text, chain, 0, of, label=label, seen=seen_of(units), now=now), of))
     return made
 
 
 def merged_episode(episode: Item, text: str, unit: Unit, *, now: datetime) -> Item:
     """The next step of an episode, with an exchange in it (equation 6)."""
     chain, _, step = episode.id.rpartition(":")
-    item = _item(text, chain, int(step) + 1, [unit], label=episode.label, seen=[unit.id], now=now)
+    item = _item(text, chain, int(step) + 1, [unit], label=episode.label, seen=seen_of([unit]), now=now)
     return replace(
         item,
         speaker=episode.speaker,
@@ -162,6 +164,12 @@ def merged_episode(episode: Item, text: str, unit: Unit, *, now: datetime) -> It
         mentioned=max(episode.mentioned, item.mentioned),
         derived_from=tuple(dict.fromkeys((*episode.derived_from, *item.derived_from))),
     )
+
+
+def seen_of(units: Sequence[Unit]) -> tuple[str, ...]:
+    """The ids of the turns that a model sees of units: what is made of them goes with any of these."""
+    turns = (turn for unit in units for turn in (unit.item, unit.before) if turn is not None)
+    return tuple(dict.fromkeys(turn.id for turn in turns))
 
 
 def _item(

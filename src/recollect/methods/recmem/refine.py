@@ -92,7 +92,8 @@ ones; none where nothing is missing. Nothing that a known fact says already, in 
 no advice that is for anybody, no guesses.
 
 text: one sentence that can be understood by itself, with names instead of pronouns. Reckon words like "yesterday" or \
-"next week" from the date of the exchange, which is when it was said, and write the date they mean.
+"next week" from the date of the exchange, which is when it was said, and write the date they mean. What an exchange \
+answers follows it in brackets, for understanding it.
 type:
 - event: something that somebody did, went through, began, ended or decided, with its date.
 - preference: a like, dislike, habit, aim or constraint that lasts.

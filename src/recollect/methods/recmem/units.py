@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Final
 
 import numpy as np
@@ -22,14 +23,25 @@ Vector = NDArray[np.float32]
 
 _OWN_MEANING: Final = Weights(surroundings=0.0)  # equations 5 and 6 compare items, not where they stand
 _MORE: Final = 4
+_LATELY: Final = timedelta(days=1)
+
+ANSWERING: Final = "right after"
+"""What stands before the words that a unit answers, in a prompt."""
+
+ASKED_CHARACTERS: Final = 300
+"""So much is shown of what a unit answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A turn with its messages, in its order."""
+    """A turn with its messages, in its order; ``before`` is the turn that was said right before it, if it answers one.
+
+    Between people a message is a unit of its own, where the paper's is an exchange: "Yes, gladly" says little alone.
+    """
 
     item: Item
     messages: tuple[StoredMessage, ...]
+    before: Item | None = None
 
     @property
     def id(self) -> str:
@@ -82,6 +94,19 @@ async def units_named(items: Iterable[Item], reader: StoreReader) -> dict[str, U
     said = {one.id: one for one in await reader.messages({source for turn in turns for source in turn.sources})}
     whole = (turn for turn in turns if all(source in said for source in turn.sources))
     return {turn.id: Unit(item=turn, messages=tuple(said[source] for source in turn.sources)) for turn in whole}
+
+
+async def in_context(units: Sequence[Unit], reader: StoreReader) -> tuple[Unit, ...]:
+    """Units with what they answer: a message alone, with what somebody else said in the session within a day before."""
+    return tuple([await _in_context(unit, reader) for unit in units])
+
+
+async def _in_context(unit: Unit, reader: StoreReader) -> Unit:
+    first, *more = unit.messages
+    said = [] if more else await reader.messages_before(first.session, first.position, 1)
+    asked = [one for one in said if one.speaker != first.speaker and first.at - one.at <= _LATELY]
+    turns = await reader.items_from([one.id for one in asked], [ItemKind.TURN])
+    return replace(unit, before=turns[-1] if turns else None)
 
 
 async def nearest(
@@ -176,7 +201,14 @@ def numbered(units: Sequence[Unit], characters: int) -> str:
 
 
 def shown(unit: Unit, characters: int) -> str:
-    """When a unit was said, by whom, and what; its own lines are indented, so that none can pass for another unit."""
-    text = unit.item.text
-    text = text if len(text) <= characters else f"{text[:characters].rstrip()} [cut off here]"
-    return f"{weekday_and_time(unit.item.mentioned)}, {one_line(unit.item.speaker)}: {indented(text)}"
+    """When a unit was said, by whom, and what; its own lines are indented, so that none can pass for another unit.
+
+    What it answers stands under it, in brackets.
+    """
+    said = f"{weekday_and_time(unit.item.mentioned)}, {_said(unit.item, characters)}"
+    return said if unit.before is None else f"{said}\n    ({ANSWERING} {_said(unit.before, ASKED_CHARACTERS)})"
+
+
+def _said(turn: Item, characters: int) -> str:
+    text = turn.text if len(turn.text) <= characters else f"{turn.text[:characters].rstrip()} [cut off here]"
+    return f"{one_line(turn.speaker)}: {indented(text)}"

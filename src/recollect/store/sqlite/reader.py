@@ -116,6 +116,10 @@ class SqliteReader:
     async def items(self, ids: Iterable[str]) -> list[Item]:
         return await asyncio.to_thread(self._items, list(ids))
 
+    async def vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+        rows = await self._read("vectors_of", (json.dumps(list(ids)),))
+        return {id_: np.frombuffer(vector, dtype="<f2").astype(np.float32) for id_, vector in rows}
+
     async def items_of(
         self,
         kinds: Sequence[ItemKind],

@@ -1,13 +1,14 @@
 -- name: add_job
--- What waits is put off by what is added to it, but not for ever; what runs begins to wait for its next run.
+-- What waits is put off by what is added to it, but not for ever, and not where it is for at once (0) and has not
+-- failed; what runs begins to wait for its next run.
 INSERT INTO job (id, kind, payload, due, first_due) VALUES (:id, :kind, :payload, :due, :due)
 ON CONFLICT (id) DO UPDATE SET
     payload = excluded.payload,
     due = CASE
-        WHEN state = 'dead' THEN excluded.due
+        WHEN state = 'dead' OR excluded.due = 0 AND error IS NULL THEN excluded.due
         WHEN state = 'waiting' OR again THEN max(due, min(excluded.due, first_due + :longest))
         ELSE max(due, excluded.due) END,
-    first_due = CASE WHEN state = 'waiting' OR again THEN first_due ELSE excluded.due END,
+    first_due = CASE WHEN excluded.due <> 0 AND (state = 'waiting' OR again) THEN first_due ELSE excluded.due END,
     attempts = CASE state WHEN 'dead' THEN 0 ELSE attempts END,
     failures = CASE state WHEN 'dead' THEN 0 ELSE failures END,
     error = CASE state WHEN 'dead' THEN NULL ELSE error END,

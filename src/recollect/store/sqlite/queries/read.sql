@@ -125,6 +125,9 @@ SELECT DISTINCT a.entity, b.entity FROM mention a JOIN mention b ON b.item = a.i
 -- name: merges
 SELECT id, entity, surface, score, string, cooccurrence, temporal, at, undone FROM entity_merge ORDER BY at, id;
 
+-- name: vectors_of
+SELECT i.id, x.vector FROM item i JOIN indexing x ON x.item = i.seq WHERE i.id IN (SELECT value FROM json_each(?));
+
 -- name: mentions_of
 SELECT i.id, m.surface FROM mention m JOIN item i ON i.seq = m.item WHERE m.entity = ? ORDER BY m.item;
 

@@ -1,0 +1,53 @@
+"""What was said beside a message: between people one message is a unit, where the paper's is an exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from recollect.agent.evidence import WORDS, Entry, one_line
+from recollect.domain.messages import StoredMessage
+from recollect.domain.queries import Scope
+from recollect.retain.turns import spoken
+from recollect.store.protocol import StoreReader
+
+CHARACTERS: Final = 300
+"""So much is shown of what was said beside a message."""
+
+_LATELY: Final = timedelta(days=1)
+
+
+async def in_conversation(entries: Sequence[Entry], reader: StoreReader, scope: Scope) -> tuple[Entry, ...]:
+    """Entries, where one is a message alone with what was said right before and after it: so a question that was found
+    brings its answer along.
+
+    What is an entry itself is not told twice. A query that narrows what may come back keeps to what was found.
+    """
+    if scope != Scope():
+        return tuple(entries)
+    words = [entry for entry in entries if entry.item.kind in WORDS]
+    shown = {source for entry in words for source in entry.item.sources}
+    said = {one.id: one for one in await reader.messages(shown)}
+    told: dict[int, Entry] = {}
+    for entry in words:
+        own = said.get(entry.item.sources[0])
+        if own is not None and len(entry.item.sources) == 1:
+            lines = [_line(own, one) for one in await _beside(own, reader) if one.id not in shown]
+            told[entry.number] = replace(entry, item=replace(entry.item, text="\n".join([entry.item.text, *lines])))
+    return tuple(told.get(entry.number, entry) for entry in entries)
+
+
+async def _beside(message: StoredMessage, reader: StoreReader) -> list[StoredMessage]:
+    """The messages right before and right after one in its session, said within a day of it."""
+    around = await reader.messages_before(message.session, message.position + 2, 3)
+    beside = (one for one in around if abs(one.position - message.position) == 1)
+    return [one for one in beside if abs(one.at - message.at) <= _LATELY]
+
+
+def _line(message: StoredMessage, one: StoredMessage) -> str:
+    where = "right before" if one.position < message.position else "right after"
+    words = one_line(spoken(one))
+    cut = words if len(words) <= CHARACTERS else f"{words[:CHARACTERS].rstrip()} [cut off here]"
+    return f"({where}, {one_line(one.speaker)}: {cut})"
