@@ -1,57 +1,75 @@
-"""The shipped recording fits what is asked for today, and what comes of it holds together."""
+"""The shipped recordings fit what is asked for today, and what comes of them holds together."""
 
 import asyncio
 import json
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from recollect.domain.items import ItemKind
 from recollect.domain.opinions import Assessment
-from recollect.evals.plans import plan_named
+from recollect.evals.plans import PLANS, WHERE_AND_WHEN, plan_named
 from recollect.evals.rehearsal import RehearsalResult, rehearse
 from recollect.methods.hindsight.reinforce import ReinforceSettings, reinforced
 from recollect.recordings import Recording, ReplayReport, ReplayServer, recording_path
 
-GRADED = Path(__file__).resolve().parents[2] / "benchmarks" / "graded" / "hindsight.json"
+GRADED = Path(__file__).resolve().parents[2] / "benchmarks" / "graded"
+
+Replayed = tuple[RehearsalResult, ReplayReport]
+
+
+def replay(name: str) -> Replayed:
+    with recording_path(name) as folder, ReplayServer(Recording.open(folder)) as server:
+        return asyncio.run(rehearse(plan_named(name), server.base_url, lambda line: None)), server.report
 
 
 @pytest.fixture(scope="module")
-def replayed() -> tuple[RehearsalResult, ReplayReport]:
-    with recording_path("hindsight") as folder, ReplayServer(Recording.open(folder)) as server:
-        return asyncio.run(rehearse(plan_named("hindsight"), server.base_url, lambda line: None)), server.report
+def replayed() -> Callable[[str], Replayed]:
+    """What the rehearsal of a name gives; each is replayed once."""
+    return cache(replay)
 
 
 @pytest.mark.timeout(300)
-def test_every_request_has_a_reply_of_its_own(replayed):
-    result, report = replayed
+@pytest.mark.parametrize("name", PLANS)
+def test_every_request_has_a_reply_of_its_own(replayed, name):
+    result, report = replayed(name)
     assert report.fresh
     assert not report.unused
     assert not result.problems
 
 
-def test_answers_are_those_that_were_judged(replayed):
-    result, _ = replayed
-    graded = json.loads(GRADED.read_text("utf-8"))
+@pytest.mark.parametrize("name", PLANS)
+def test_answers_are_those_that_were_judged(replayed, name):
+    result, _ = replayed(name)
+    graded = json.loads((GRADED / f"{name}.json").read_text("utf-8"))
     assert {one.question.id: one.answer.text for one in result.asked} == {
-        name: one["answer"] for name, one in graded.items()
+        id_: one["answer"] for id_, one in graded.items()
     }
-    assert all(one.answer.abstained == one.abstention_due for one in result.asked)
+    assert all(one.answer.abstained for one in result.asked if one.abstention_due)
 
 
-def test_what_is_known_comes_from_messages_and_what_is_cited_was_shown(replayed):
-    result, _ = replayed
-    assert len(result.of(ItemKind.FACT)) > 50
-    assert all(fact.sources for fact in result.of(ItemKind.FACT))
-    assert all(item.derived_from and item.confidence is None for item in result.of(ItemKind.OBSERVATION))
+@pytest.mark.parametrize("name", PLANS)
+def test_whatever_was_made_comes_from_messages_and_what_is_cited_was_shown(replayed, name):
+    result, _ = replayed(name)
+    assert result.made
+    assert all(item.sources for item in result.made)
     for one in result.asked:
         shown = {piece.id for piece in one.answer.evidence}
         assert {citation.id for citation in one.answer.citations} <= shown
-        assert all(citation.kind is not ItemKind.OPINION or citation.text for citation in one.answer.citations)
+
+
+def test_hindsight_reads_facts_and_sums_them_up(replayed):
+    result, _ = replayed("hindsight")
+    assert len(result.of(ItemKind.FACT)) > 50
+    assert all(item.derived_from and item.confidence is None for item in result.of(ItemKind.OBSERVATION))
+    assert all(one.answer.abstained == one.abstention_due for one in result.asked)
 
 
 def test_opinions_move_only_as_equation_26_says(replayed):
-    result, _ = replayed
+    result, _ = replayed("hindsight")
     alpha = ReinforceSettings().alpha
     moved = 0
     for opinion in result.opinions:
@@ -62,3 +80,32 @@ def test_opinions_move_only_as_equation_26_says(replayed):
                 moved += 1
                 assert after.confidence == pytest.approx(reinforced(before.confidence, after.assessment, alpha))
     assert moved > 5
+
+
+def test_recmem_tells_episodes_of_what_recurs_and_of_what_was_pinned(replayed):
+    result, _ = replayed("recmem")
+    reasons = {item.label.split()[0] for item in result.of(ItemKind.EPISODE)}
+    assert {"recurrence", "pinned"} <= reasons
+    assert {item.label for item in result.of(ItemKind.SEMANTIC)} <= {"event", "preference", "update", "relation"}
+    calls = Counter({cost.operation: cost.usage.calls for cost in result.costs})
+    messages = 170
+    assert calls.total() - calls["recmem.answer"] < messages / 4, "what does not recur costs nothing"
+
+
+def test_emem_joins_the_day_of_one_session_with_the_place_of_another(replayed):
+    """The case of appendix D; each assistant saw one segment, and none held both."""
+    result, _ = replayed("emem")
+    asked = next(one for one in result.asked if one.question is WHERE_AND_WHEN)
+    assert "Utrecht" in asked.answer.text
+    cited = {source: citation.id for citation in asked.answer.citations for source in citation.sources}
+    assert set(WHERE_AND_WHEN.evidence) <= cited.keys()
+    assert len({cited[source] for source in WHERE_AND_WHEN.evidence}) == 2
+
+
+def test_emem_quotes_what_was_said_and_nothing_else(replayed):
+    result, _ = replayed("emem")
+    assert all(item.label == "model" for item in result.of(ItemKind.SUMMARY))
+    for one in result.asked:
+        texts = {piece.id: " ".join(piece.text.split()) for piece in one.answer.evidence}
+        for citation in one.answer.citations:
+            assert " ".join(citation.text.split()) in texts[citation.id]
