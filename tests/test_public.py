@@ -100,7 +100,7 @@ def test_evidence_has_the_designs_fields():
 
 def test_a_message_has_the_designs_fields():
     names = [field.name for field in dataclasses.fields(recollect.Message)]
-    assert names == ["text", "speaker", "role", "at", "id", "captions"]
+    assert names == ["text", "speaker", "role", "at", "id", "captions", "important"]
     assert recollect.Message(text="x", at=datetime.now().astimezone()).role is recollect.Role.USER
 
 

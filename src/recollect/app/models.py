@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from recollect.app.settings import DEFAULT, NONE, ModelSpec, Settings, role_named
+from recollect.errors import InvalidInput
 from recollect.models.language import LanguageModel, Role
 from recollect.models.languages.by_role import ByRole
 from recollect.models.languages.cached import Cached
+from recollect.models.languages.local import PROVIDER as LOCAL
+from recollect.models.languages.local import LocalModel
 from recollect.models.languages.names import parsed_name
 from recollect.models.languages.pydantic_ai import PydanticModel
 from recollect.models.languages.settings import CallSettings
@@ -67,7 +71,8 @@ def model_named(
     """A language model by its name; nothing is loaded or asked yet.
 
     ``none``; ``openai:gpt-5-mini``, ``anthropic:...``, ``google:...`` and what else pydantic-ai offers;
-    ``openai:qwen3@http://localhost:8000/v1`` for any OpenAI-compatible server.
+    ``openai:qwen3@http://localhost:8000/v1`` for any OpenAI-compatible server; ``local:Qwen/Qwen3-4B`` or
+    ``local:./folder`` for one that runs in this process.
 
     Raises:
         InvalidInput: the name is none of these.
@@ -75,11 +80,28 @@ def model_named(
     if name == NONE:
         return NoLanguageModel()
     call = call or CallSettings()
-    model = PydanticModel(name, base_url=base_url, api_key=api_key, settings=call)
+    model: LanguageModel
+    if name.startswith(f"{LOCAL}:"):
+        model = _local(name, base_url, call)
+    else:
+        model = PydanticModel(name, base_url=base_url, api_key=api_key, settings=call)
     if cache is None:
         return model
     variant = f"{base_url} {call.structured} {call.temperature} {call.max_tokens}"
     return Cached(model, cache, variant=variant)
+
+
+def _local(name: str, base_url: str | None, call: CallSettings) -> LocalModel:
+    """A model of this process: a path where it is written as one, so that the model hub is not asked for it.
+
+    Raises:
+        InvalidInput: an address was given.
+    """
+    parsed = parsed_name(name)
+    if address := base_url or parsed.base_url:
+        raise InvalidInput(f"{parsed} runs in this process; it has no address, and {address} was given")
+    source = parsed.model
+    return LocalModel(Path(source).expanduser() if source.startswith((".", "/", "~")) else source, settings=call)
 
 
 def rehearsed_model(base_url: str) -> LanguageModel:

@@ -13,9 +13,11 @@ from recollect.errors import LimitReached, NoModel
 from recollect.memory.staff import Work
 from recollect.models.language import LanguageModel, Role
 from recollect.models.languages.metered import Metered
+from recollect.models.languages.states import beside
 from recollect.models.languages.unconfigured import NoLanguageModel
 from recollect.ports import Consolidator
 from recollect.store.protocol import Store
+from recollect.store.sqlite.store import SqliteStore
 from recollect.worker import Background, Worker, WorkerSettings
 
 WORKING_ROLES: Final = (Role.EXTRACT, Role.CONSOLIDATE)
@@ -48,8 +50,13 @@ class Crew:
         """The model that works for a bank and keeps its ledger; the same one each time, so that it sees every call."""
         if store not in self._metered:
             limits = self._limits.get(store.name, self._limits.get(DEFAULT, ()))
-            self._metered[store] = Metered(self._model, store, limits=limits, clock=self._clock)
+            self._metered[store] = Metered(self._beside(store), store, limits=limits, clock=self._clock)
         return self._metered[store]
+
+    def _beside(self, store: Store) -> LanguageModel:
+        """The model with the bank's own folder for states, if it keeps any: forgetting erases what is in there."""
+        folder = store.states if isinstance(store, SqliteStore) else None
+        return self._model if folder is None else beside(self._model, folder)
 
     def work(self, store: Store, consolidators: Sequence[Consolidator]) -> Work | None:
         """Background work on a bank; ``None`` where no model is configured."""

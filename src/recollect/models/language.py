@@ -31,7 +31,9 @@ class Prompt:
 
     ``operation`` is what asks ("hindsight.observe"), ``subject`` what it asks about (a session, an entity, a
     question): both are for the ledger and for recordings, and never reach the model. ``system`` holds instructions
-    alone; ``text`` may hold memory, fenced (:mod:`recollect.text.fence`).
+    alone; ``prefix`` and ``text`` may hold memory, fenced (:mod:`recollect.text.fence`). ``prefix`` is what stays the
+    same from call to call, such as a segment that many questions are asked about: with ``system`` it is read once where
+    a model can keep what it has read (E-mem, 3.5).
     """
 
     role: Role
@@ -39,15 +41,22 @@ class Prompt:
     subject: str
     system: str
     text: str
+    prefix: str = ""
+
+    @property
+    def asked(self) -> str:
+        """All that a model is asked: the prefix, and the text right after it."""
+        return self.prefix + self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply(Generic[T]):
-    """A model's typed answer and what it cost, failed attempts included."""
+    """A model's typed answer and what it cost, failed attempts included; ``notes`` say what did not go as meant."""
 
     value: T
     usage: Usage
     model: str
+    notes: tuple[str, ...] = ()
 
 
 class LanguageModel(Protocol):

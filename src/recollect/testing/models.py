@@ -101,7 +101,7 @@ class FunctionModel:
             raise AssertionError(
                 f"{self._name} was asked for {answer_type} and gave {value!r}; the prompt: {prompt.text[:200]}"
             )
-        usage = Usage(calls=1, tokens_in=_tokens(prompt.system + prompt.text), tokens_out=_tokens(str(value)))
+        usage = Usage(calls=1, tokens_in=_tokens(prompt.system + prompt.asked), tokens_out=_tokens(str(value)))
         self.usage += usage
         _passed(check, cast(T, value))
         return Reply(value=cast(T, value), usage=usage, model=self._name)

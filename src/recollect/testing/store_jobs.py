@@ -72,6 +72,18 @@ class JobsContract:
         await store.settle(job, now=LATER)
         assert await store.jobs() == []
 
+    async def test_what_is_for_at_once_is_not_put_off_by_what_comes_after(self, store: Store) -> None:
+        for due in (LATER, None, LATER):
+            await queued(store, replace(MERGE, due=due))
+        assert (await running(store)).id == MERGE.id
+
+    async def test_what_has_failed_is_not_tried_sooner_for_being_queued_for_at_once(self, store: Store) -> None:
+        await queued(store, MERGE)
+        await store.settle(await running(store), error="x: y", retry_at=LATER, now=NOW)
+        await queued(store, replace(MERGE, due=None))
+        (record,) = await store.jobs()
+        assert record.due == LATER
+
     async def test_a_burst_that_does_not_end_puts_a_job_off_for_ten_minutes(self, store: Store) -> None:
         async def due_after(seconds: float) -> float:
             await queued(store, replace(MERGE, due=NOW + timedelta(seconds=seconds)))

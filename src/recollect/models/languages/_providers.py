@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 OPENAI: Final = ("openai", "openai-chat")
 
 _EXTRAS: Final = {"openai": "models", "anthropic": "anthropic", "google": "google"}
+_MARKED: Final = (
+    "openai_supports_prompt_cache_breakpoints",
+    "bedrock_supports_prompt_caching",
+    "openrouter_supports_cache_control",
+)
 _ADDRESSES: Final = ("base_url", "api_base", "azure_endpoint", "api_host")
 
 
@@ -90,3 +95,9 @@ def takes_temperature(model: Model[Any]) -> bool:
     """Whether the model may be sent a temperature; those that reason by themselves refuse it."""
     profile: dict[str, Any] = {**model.profile}
     return not (profile.get("openai_supports_reasoning") or profile.get("anthropic_disallows_sampling_settings"))
+
+
+def takes_marks(model: Model[Any]) -> bool:
+    """Whether a prompt may say up to where its provider shall keep it; others keep what stands first by themselves."""
+    profile: dict[str, Any] = {**model.profile}
+    return model.system == "anthropic" or any(profile.get(flag) for flag in _MARKED)

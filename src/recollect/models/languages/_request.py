@@ -14,7 +14,7 @@ from recollect.models.languages.replies import Mistake, Schema, schema_of
 from recollect.models.languages.tally import estimated_tokens
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponseStreamEvent
+    from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponseStreamEvent, UserContent
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.usage import RequestUsage
 
@@ -40,26 +40,43 @@ class Request(Generic[T]):
         """The same with what is wrong with its answer; where there was none, there is nothing to tell."""
         return replace(self, reply=reply, mistake=mistake if reply else None)
 
-    def messages(self, *, prompted: bool) -> list[ModelMessage]:
-        """What is said so far; ``prompted`` puts the schema into the system text."""
+    def instructions(self, *, prompted: bool) -> str:
+        """The system text; ``prompted`` puts the schema into it."""
+        return f"{self.prompt.system}\n\n{self.form()}".strip() if prompted else self.prompt.system
+
+    def form(self) -> str:
+        """How an answer is to be written, in words; nothing for plain text."""
+        return "" if self.schema is None else _schema_words(self.schema)
+
+    def correction(self) -> tuple[str, str] | None:
+        """The answer that could not be used, and what is wrong with it; ``None`` where there was none."""
+        if self.mistake is None:
+            return None
+        words = f"This answer cannot be used: {self.mistake}\n\nGive the whole answer once more, put right."
+        if self.mistake.shape:  # a server may have taken the schema and kept it from the model
+            words = f"{words}\n\n{_schema_words(self.schema)}"
+        return _shown(self.reply), words
+
+    def messages(self, *, prompted: bool, marked: bool = False) -> list[ModelMessage]:
+        """What is said so far; ``marked`` says after the prefix that it ends there."""
         from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
 
-        system = self.prompt.system
-        if prompted:
-            system = f"{system}\n\n{_schema_words(self.schema)}".lstrip()
-        parts: list[ModelRequestPart] = [UserPromptPart(content=self.prompt.text)]
-        if system:
+        parts: list[ModelRequestPart] = [UserPromptPart(content=self._content(marked))]
+        if system := self.instructions(prompted=prompted):
             parts.insert(0, SystemPromptPart(content=system))
         said: list[ModelMessage] = [ModelRequest(parts=parts)]
-        if self.mistake is not None:
-            said.append(ModelResponse(parts=[TextPart(content=_shown(self.reply))]))
-            said.append(ModelRequest(parts=[UserPromptPart(content=self._correction(self.mistake))]))
+        if correction := self.correction():
+            said.append(ModelResponse(parts=[TextPart(content=correction[0])]))
+            said.append(ModelRequest(parts=[UserPromptPart(content=correction[1])]))
         return said
 
-    def _correction(self, mistake: Mistake) -> str:
-        words = f"This answer cannot be used: {mistake}\n\nGive the whole answer once more, put right."
-        # A server may have taken the schema and kept it from the model.
-        return f"{words}\n\n{_schema_words(self.schema)}" if mistake.shape else words
+    def _content(self, marked: bool) -> str | list[UserContent]:
+        """What is asked: one text, unless a provider is to be told up to where it may keep it."""
+        from pydantic_ai.messages import CachePoint
+
+        if not (marked and self.prompt.prefix and self.prompt.text):
+            return self.prompt.asked
+        return [self.prompt.prefix, CachePoint(), self.prompt.text]
 
 
 def _schema_words(schema: Schema | None) -> str:
@@ -95,7 +112,13 @@ def heard_usage(usage: RequestUsage | None, messages: Sequence[ModelMessage], sa
 
 def asked_tokens(messages: Sequence[ModelMessage]) -> int:
     """About how many tokens a request is."""
-    return estimated_tokens(*(str(getattr(part, "content", "")) for message in messages for part in message.parts))
+    contents = (getattr(part, "content", "") for message in messages for part in message.parts)
+    return estimated_tokens(*(text for content in contents for text in _texts(content)))
+
+
+def _texts(content: object) -> list[str]:
+    """The words of a part; what is between them marks where a prefix ends."""
+    return [one for one in content if isinstance(one, str)] if isinstance(content, list) else [str(content)]
 
 
 def piece_of(event: ModelResponseStreamEvent) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 from typing import TypeVar
 
 from recollect.models.language import Check, LanguageModel, Prompt, Reply, Role
+from recollect.models.languages.states import beside
 
 T = TypeVar("T")
 
@@ -28,6 +30,11 @@ class ByRole:
 
     def of(self, role: Role) -> LanguageModel:
         return self._models.get(role, self._default)
+
+    def beside(self, folder: Path) -> ByRole:
+        """The same with the states of those models that keep some in this folder."""
+        models = {role: beside(model, folder) for role, model in self._models.items()}
+        return ByRole(models, beside(self._default, folder))
 
     async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
         """Generate an answer with the role's model, which may raise what a model may."""

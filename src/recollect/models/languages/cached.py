@@ -14,6 +14,7 @@ from typing import TypeVar
 from recollect.domain.usage import Usage
 from recollect.models.language import Check, LanguageModel, Prompt, Reply
 from recollect.models.languages.replies import Mistake, answer_in, packed, schema_of
+from recollect.models.languages.states import beside
 from recollect.models.languages.tally import Streamed, Tally, gated, metered_stream
 
 T = TypeVar("T")
@@ -38,6 +39,10 @@ class Cached:
     @property
     def name(self) -> str:
         return self._model.name
+
+    def beside(self, folder: Path) -> Cached:
+        """The same with the states of the model that answers in this folder."""
+        return Cached(beside(self._model, folder), self._folder, variant=self._variant)
 
     async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
         """Give the kept answer, with a usage of nothing; else generate one.
@@ -85,7 +90,7 @@ class Cached:
         await asyncio.to_thread(self._keep, path, said)
 
     def _path(self, prompt: Prompt, answer_type: type[object]) -> Path:
-        request = [self.name, self._variant, prompt.system, prompt.text, schema_of(answer_type)]
+        request = [self.name, self._variant, prompt.system, prompt.asked, schema_of(answer_type)]
         key = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
         return self._folder / key[:2] / f"{key}.txt"
 

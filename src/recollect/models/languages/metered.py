@@ -138,7 +138,7 @@ class Metered:
             await self._ended(prompt, call)
 
     async def _begun(self, prompt: Prompt) -> _Call:
-        call = _Call(prompt.role, estimated_tokens(prompt.system, prompt.text))
+        call = _Call(prompt.role, estimated_tokens(prompt.system, prompt.asked))
         async with self._lock:
             if error := await self._reached(prompt.role, call.estimate):
                 raise error

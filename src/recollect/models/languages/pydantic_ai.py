@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput, InvalidReply, ModelError, ModelUnavailable, NoAnswer
 from recollect.models.language import Check, Prompt, Reply
+from recollect.models.languages._agree import Words, agreed
 from recollect.models.languages._keeper import Keeper
-from recollect.models.languages._providers import OPENAI, found_model, keys_of, takes_temperature
+from recollect.models.languages._providers import OPENAI, found_model, keys_of, takes_marks, takes_temperature
 from recollect.models.languages._request import Request, asked_tokens, heard_usage, parameters, piece_of
 from recollect.models.languages._troubles import (
     cost_of,
@@ -34,7 +35,6 @@ from recollect.models.languages._troubles import (
     unavailable,
 )
 from recollect.models.languages.names import parsed_name
-from recollect.models.languages.replies import Mistake, answer_in
 from recollect.models.languages.settings import CallSettings
 from recollect.models.languages.tally import Streamed, Tally
 
@@ -142,20 +142,20 @@ class PydanticModel:
 
     async def _agree(self, line: _Line, request: Request[T], check: Check[T] | None, tally: Tally) -> T:
         """Ask, and ask again with what is wrong, until an answer can be used."""
-        mistake, reply = Mistake("it is empty"), ""
-        for _ in range(self._settings.corrections + 1):
+
+        async def ask(request: Request[T]) -> Words:
             response = await self._ask(line, request, tally)
-            reply = self._words(line, response)
-            try:
-                return _answer(reply, response, request.answer_type, check)
-            except Mistake as exc:
-                mistake = exc
-            request = request.corrected(reply, mistake)
-        if not reply:
-            raise NoAnswer(f"{self._place} gave nothing")
-        times = self._settings.corrections + 1
-        problem = f"{self.name} gave no usable answer in {times} {'attempt' if times == 1 else 'attempts'}: {mistake}"
-        raise InvalidReply(masked(problem, line.keys), masked(reply, line.keys))
+            return Words(text=self._words(line, response), cut=response.finish_reason == "length")
+
+        return await agreed(
+            request,
+            ask,
+            check,
+            corrections=self._settings.corrections,
+            name=self.name,
+            place=self._place,
+            shown=partial(masked, keys=line.keys),
+        )
 
     def _words(self, line: _Line, response: ModelResponse) -> str:
         """What the model said; blanks are nothing.
@@ -216,7 +216,8 @@ class PydanticModel:
         """One request over the network."""
         from pydantic_ai.direct import model_request
 
-        messages = request.messages(prompted=request.schema is not None and not native)
+        prompted = request.schema is not None and not native
+        messages = request.messages(prompted=prompted, marked=takes_marks(line.model))
         cost = sent = Usage(calls=1, tokens_in=asked_tokens(messages))
         await tally.ask_leave(sent.tokens_in)
         start = time.perf_counter()
@@ -263,7 +264,7 @@ class PydanticModel:
         from pydantic_ai.direct import model_request_stream
 
         request = Request(prompt, str)
-        messages = request.messages(prompted=False)
+        messages = request.messages(prompted=False, marked=takes_marks(line.model))
         cost = sent = Usage(calls=1, tokens_in=asked_tokens(messages))
         settings = self._model_settings(line, prompt)
         if "timeout" not in line.model.unsupported_settings:
@@ -340,19 +341,6 @@ class PydanticModel:
             return self.name
         scheme, _, rest = self._base_url.partition("://")
         return f"{self.name} at {scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
-
-
-def _answer(reply: str, response: ModelResponse, answer_type: type[T], check: Check[T] | None) -> T:
-    """The answer that can be used.
-
-    Raises:
-        Mistake: there is none.
-    """
-    if response.finish_reason == "length":
-        raise Mistake("it was cut off, since it is too long; say it in fewer words")
-    if not reply:
-        raise Mistake("it is empty")
-    return answer_in(reply, answer_type, check)
 
 
 def _tags(prompt: Prompt) -> dict[str, str]:

@@ -23,6 +23,9 @@ class CallSettings:
     that allows no temperature is sent none. ``tags`` tells the endpoint what a request is for, as
     ``{"metadata": {"role": .., "operation": .., "subject": ..}}``: for recording and replaying alone.
 
+    For a model that runs in this process: ``device`` is ``cpu``, ``cuda`` or ``mps``, the best there is where it is
+    ``None``; ``states_bytes`` is how much its states may take beside each bank.
+
     Raises:
         InvalidInput: a number is out of its range, or ``structured`` none of the three.
     """
@@ -36,6 +39,8 @@ class CallSettings:
     temperature: float | None = 0.0
     max_tokens: int | None = None
     tags: bool = False
+    device: str | None = None
+    states_bytes: int = 4 * 1024**3
 
     def __post_init__(self) -> None:
         if self.structured not in get_args(Structured):
@@ -44,5 +49,7 @@ class CallSettings:
             raise InvalidInput("corrections, retries and pause must be 0 or more")
         if self.timeout <= 0 or self.concurrency < 1 or (self.max_tokens is not None and self.max_tokens < 1):
             raise InvalidInput("timeout must be over 0, concurrency and max_tokens at least 1")
+        if self.states_bytes < 1:
+            raise InvalidInput("states_bytes must be at least 1")
         if self.temperature is not None and not 0 <= self.temperature <= 2:
             raise InvalidInput(f"temperature is {self.temperature}; it is between 0 and 2")

@@ -88,7 +88,7 @@ def metered_stream(model: LanguageModel, prompt: Prompt) -> Streamed:
 
 
 async def _counted(pieces: AsyncIterator[str], prompt: Prompt, tally: Tally) -> AsyncGenerator[str, None]:
-    tally.add(Usage(calls=1, tokens_in=estimated_tokens(prompt.system, prompt.text)))
+    tally.add(Usage(calls=1, tokens_in=estimated_tokens(prompt.system, prompt.asked)))
     try:
         async for piece in pieces:
             tally.add(Usage(tokens_out=estimated_tokens(piece)))

@@ -1,0 +1,115 @@
+"""A prompt as a language model reads it: filled into its chat template, cut where its prefix ends, and in tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+from recollect._tokenizer import well_formed
+
+_CUT: Final = "recollect-7d0c1f5e-cut"  # stands where a prefix ends while a template is filled in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talk:
+    """What a model is asked: instructions, what stays the same, the rest, and what was said about its answer since."""
+
+    system: str
+    prefix: str
+    text: str
+    correction: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A prompt in tokens, as two texts that were tokenised each for itself.
+
+    So the tokens of the first depend on nothing that follows, and its state serves whatever is asked next. At the seam
+    there may be a token more than if both had been one text.
+    """
+
+    head: tuple[int, ...]
+    tail: tuple[int, ...]
+
+
+class Chat:
+    """Puts prompts into tokens, and tokens into words.
+
+    Args:
+        tokenizer: one of transformers'. Where it has no chat template, what is said is set apart by empty lines.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._has_template = bool(tokenizer.chat_template)
+
+    @property
+    def end(self) -> int | None:
+        """The token that ends a reply."""
+        end: int | None = self._tokenizer.eos_token_id
+        return end
+
+    @property
+    def vocabulary(self) -> list[tuple[str, int]]:
+        """Every token with its number, sorted."""
+        return sorted(self._tokenizer.get_vocab().items())
+
+    def read(self, talk: Talk) -> Reading:
+        """A prompt in tokens, at least one of them in its tail."""
+        head, tail = self._texts(talk)
+        first, rest = self._tokens(head), self._tokens(tail)
+        if not self._has_template and (start := self._tokenizer.bos_token_id) is not None:
+            first, rest = ((start, *first), rest) if head else (first, (start, *rest))
+        return Reading(head=first, tail=rest) if rest else Reading(head=first[:-1], tail=first[-1:])
+
+    def text(self, tokens: Sequence[int]) -> str:
+        """What tokens say."""
+        return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
+
+    def _texts(self, talk: Talk) -> tuple[str, str]:
+        """The prompt as text, cut where its prefix ends; all of it in the second where there is no prefix."""
+        talk = replace(talk, system=self._tame(talk.system), prefix=self._tame(talk.prefix), text=self._tame(talk.text))
+        if not talk.prefix:
+            return "", self._filled(talk, "")
+        whole = self._filled(talk, _CUT)
+        if whole.count(_CUT) != 1:  # a prompt that holds the mark itself, or a template that repeats what it is given
+            return "", self._filled(talk, "")
+        head, _, tail = whole.partition(_CUT)
+        return head, tail
+
+    def _filled(self, talk: Talk, cut: str) -> str:
+        asked = f"{talk.prefix}{cut}{talk.text}"
+        corrected = () if talk.correction is None else tuple(map(self._tame, talk.correction))
+        if not self._has_template:
+            return "\n\n".join(filter(None, (talk.system, asked, *corrected))) + "\n\n"
+        system = [("system", talk.system)] if talk.system else []
+        later = list(zip(("assistant", "user"), corrected, strict=False))
+        try:
+            return self._templated([*system, ("user", asked), *later])
+        except Exception:  # jinja's; some templates know no system text
+            return self._templated([("user", f"{talk.system}\n\n{asked}".lstrip()), *later])
+
+    def _templated(self, turns: Sequence[tuple[str, str]]) -> str:
+        told = [{"role": role, "content": content} for role, content in turns]
+        # A template that knows no thinking passes over the argument; thinking aloud would be no JSON.
+        return str(
+            self._tokenizer.apply_chat_template(told, tokenize=False, add_generation_prompt=True, enable_thinking=False)
+        )
+
+    def _tame(self, text: str) -> str:
+        """The text with a blank in whatever the model would take for the end of a message or a change of speaker."""
+        text = well_formed(text)
+        return self._special.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text) if self._special else text
+
+    @cached_property
+    def _special(self) -> re.Pattern[str] | None:
+        added = self._tokenizer.added_tokens_decoder.values()
+        words = {*self._tokenizer.all_special_tokens, *(token.content for token in added if token.special)}
+        longest_first = sorted((word for word in words if word), key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+    def _tokens(self, text: str) -> tuple[int, ...]:
+        return tuple(self._tokenizer(text, add_special_tokens=False)["input_ids"]) if text else ()

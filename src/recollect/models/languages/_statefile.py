@@ -1,0 +1,178 @@
+"""A safetensors file with a language model's state in it: written whole, and believed only if it is what was written.
+
+The format is written and read here, not by the package of that name: gigabytes are neither gathered in memory nor
+copied, and types that numpy does not have (bfloat16) go through as bytes. The package reads what is written here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+
+ITEM_BYTES: Final = {"F32": 4, "F16": 2, "BF16": 2}
+
+_DIGEST: Final = "digest"
+_WORD_BYTES: Final = 8
+_BLOCK_WORDS: Final = 1 << 16
+_WEIGHTS: Final = np.arange(1, 2 * _BLOCK_WORDS, 2, dtype=np.uint64)
+_MODULUS: Final = 1 << 64
+_MOST_HEADER_BYTES: Final = 1 << 24
+_READERS: Final = min(8, os.cpu_count() or 1)
+
+
+class Damaged(Exception):
+    """A file that does not hold what was written into it, in words for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A tensor's name, its type as safetensors call it, and its lengths."""
+
+    name: str
+    dtype: str
+    lengths: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return ITEM_BYTES[self.dtype] * prod(self.lengths)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tensor:
+    """A tensor's shape and its bytes: uint8 of shape ``(shape.size,)``."""
+
+    shape: Shape
+    data: Bytes
+
+
+def file_size(shapes: Sequence[Shape], about: Mapping[str, str]) -> int:
+    """How many bytes a file with these tensors takes."""
+    return len(_header(shapes, _signed(about, ""))) + sum(shape.size for shape in shapes)
+
+
+def write_tensors(file: BinaryIO, shapes: Sequence[Shape], data: Iterable[Bytes], about: Mapping[str, str]) -> None:
+    """Write tensors, the bytes of each in turn; ``about`` says in the file's header what they are.
+
+    Raises:
+        OSError: the file cannot be written, or only in part.
+        ValueError: there are fewer bytes than the shapes tell of, or more.
+    """
+    head = _header(shapes, _signed(about, ""))
+    file.write(bytes(len(head)))
+    sums = []
+    for shape, piece in zip(shapes, data, strict=True):
+        if piece.size != shape.size:
+            raise ValueError(f"{shape.name} has {piece.size} bytes, not {shape.size}")
+        sums.append(checksum(piece))
+        file.write(piece.data)
+    file.seek(0)
+    file.write(_header(shapes, _signed(about, _digest(about, shapes, sums))))
+
+
+def read_tensors(path: Path, about: Mapping[str, str]) -> list[Tensor]:
+    """Every tensor of a file, in the order in which they were written.
+
+    Raises:
+        Damaged: the file is cut short, or something in it has changed, or it is about something else.
+        OSError: the file cannot be read; FileNotFoundError where there is none.
+    """
+    with path.open("rb") as file:
+        start, told, shapes = _read_header(file, os.fstat(file.fileno()).st_size)
+    digest = told.pop(_DIGEST, "")
+    if told != dict(about):
+        raise Damaged("its header says that it is another state")
+    starts = accumulate((shape.size for shape in shapes), initial=start)
+    with ThreadPoolExecutor(_READERS) as readers:  # reading and adding up leave Python to the other threads
+        read = list(readers.map(partial(_read_piece, path), shapes, starts))
+    if digest != _digest(about, shapes, [one for _, one in read]):
+        raise Damaged("its bytes have changed since it was written")
+    return [Tensor(shape=shape, data=data) for shape, (data, _) in zip(shapes, read, strict=True)]
+
+
+def checksum(data: Bytes) -> int:
+    """A number of 64 bits that is another one for any word of the data that changes, wherever it stands.
+
+    The sum of all words of eight bytes, each weighted by its place; the weights are odd, and an odd number takes no two
+    words to the same product. It tells of damage as fast as memory is read, a tenth of the time that SHA-256 takes,
+    which would outlast what a state saves. It is no proof against somebody who means to deceive.
+    """
+    whole = data.size // _WORD_BYTES * _WORD_BYTES
+    total = int.from_bytes(data[whole:].tobytes(), "little") + data.size
+    words = data[:whole].view(np.uint64)
+    for number, start in enumerate(range(0, words.size, _BLOCK_WORDS), start=1):
+        block = words[start : start + _BLOCK_WORDS]
+        total += (2 * number + 1) * int(np.dot(block, _WEIGHTS[: block.size]))
+    return total % _MODULUS
+
+
+def _read_piece(path: Path, shape: Shape, start: int) -> tuple[Bytes, int]:
+    data = np.empty(shape.size, dtype=np.uint8)
+    with path.open("rb") as file:
+        file.seek(start)
+        if file.readinto(data.data) != shape.size:
+            raise Damaged("it is cut short")
+    return data, checksum(data)
+
+
+def _header(shapes: Sequence[Shape], about: Mapping[str, str]) -> bytes:
+    """How a safetensors file begins: the length of a JSON object, and this, padded to whole words."""
+    cells: dict[str, Any] = {"__metadata__": dict(about)}
+    end = 0
+    for shape in shapes:
+        start, end = end, end + shape.size
+        cells[shape.name] = {"dtype": shape.dtype, "shape": list(shape.lengths), "data_offsets": [start, end]}
+    text = json.dumps(cells, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _WORD_BYTES)
+    return len(text).to_bytes(_WORD_BYTES, "little") + text
+
+
+def _read_header(file: BinaryIO, size: int) -> tuple[int, dict[str, str], list[Shape]]:
+    """Where the tensors begin, what the file says it is about, and its tensors.
+
+    Raises:
+        Damaged: it has no such header, or is not as long as this tells.
+    """
+    length = int.from_bytes(file.read(_WORD_BYTES), "little")
+    if not 2 <= length <= min(size - _WORD_BYTES, _MOST_HEADER_BYTES):
+        raise Damaged("it is cut short, or its header has changed")
+    head = file.read(length)
+    try:
+        cells = json.loads(head)
+        about = {str(name): str(value) for name, value in cells.pop("__metadata__").items()}
+        shapes = [
+            Shape(name=name, dtype=cell["dtype"], lengths=tuple(map(int, cell["shape"])))
+            for name, cell in cells.items()
+        ]
+        written = _header(shapes, about)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as exc:
+        raise Damaged("its header cannot be read") from exc
+    if written != length.to_bytes(_WORD_BYTES, "little") + head:
+        raise Damaged("its header has changed")
+    if size != len(written) + sum(shape.size for shape in shapes):
+        raise Damaged("it is cut short, or something was added to it")
+    return len(written), about, shapes
+
+
+def _signed(about: Mapping[str, str], digest: str) -> dict[str, str]:
+    """What a file says of itself, with room for the digest from the beginning."""
+    return {**about, _DIGEST: digest or "0" * hashlib.sha256().digest_size * 2}
+
+
+def _digest(about: Mapping[str, str], shapes: Sequence[Shape], sums: Sequence[int]) -> str:
+    told = [sorted(about.items()), [[s.name, s.dtype, s.lengths] for s in shapes], list(sums)]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()

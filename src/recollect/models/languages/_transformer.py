@@ -1,0 +1,366 @@
+"""A causal language model of transformers': text in, text out, and what it has read in between.
+
+torch, transformers and their types stay in here; they are imported on first use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+
+from recollect.errors import MissingExtra, ModelUnavailable
+from recollect.models.languages._chat import Chat, Reading, Talk
+from recollect.models.languages._statefile import Bytes, Shape, Tensor, checksum
+from recollect.models.languages.states import StateFolder, StateKey
+
+EXTRA: Final = "local"
+
+_PACKAGES: Final = ("torch", "transformers")
+_KEYS_AND_VALUES: Final = {"DynamicLayer", "DynamicSlidingWindowLayer"}
+_DTYPES: Final = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a model wrote: ``cut`` where it was not at its end; ``cached`` of the tokens read were not computed."""
+
+    text: str
+    cut: bool
+    tokens_in: int
+    tokens_out: int
+    cached: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """Where the states for a prompt lie."""
+
+    folder: StateFolder
+    place: Path
+
+
+class Transformer:
+    """A model and its tokenizer, loaded when first used; for one thread at a time.
+
+    Args:
+        source: a name on the model hub, or a folder; a folder needs no network.
+        device: "cpu", "cuda", "mps"; None takes the best there is.
+        dtype: "float32", "float16", "bfloat16"; None takes that of the weights.
+    """
+
+    def __init__(self, source: str | Path, *, device: str | None = None, dtype: str | None = None) -> None:
+        self.source = source
+        self._device, self._dtype = device, dtype
+
+    @classmethod
+    def of(cls, model: Any, tokenizer: Any, *, name: str) -> Self:
+        """A model of transformers' that is there already, with its tokenizer."""
+        made = cls(name)
+        made._model, made._chat = model, Chat(tokenizer)
+        return made
+
+    def read(self, talk: Talk) -> Reading:
+        """A prompt in tokens.
+
+        Raises:
+            ModelUnavailable, MissingExtra: the model could not be loaded.
+        """
+        return self._chat.read(talk)
+
+    def write(
+        self,
+        reading: Reading,
+        *,
+        most: int,
+        shelf: Shelf | None = None,
+        stop: threading.Event | None = None,
+        said: Callable[[str], None] | None = None,
+    ) -> Written:
+        """Write on, the likeliest token each time: at most so many, until its end or until it is stopped.
+
+        With a shelf, the head's state is taken from there, and put there where it was missing.
+
+        Args:
+            reading: the prompt.
+            most: tokens.
+            shelf: where states lie.
+            stop: set from elsewhere to end it.
+            said: is told what is written, piece by piece.
+
+        Raises:
+            ModelUnavailable: the prompt does not fit the model's window, or the model failed.
+        """
+        most = self._room(reading, most)
+        try:
+            unkept = "" if shelf is None or not reading.head or self._has_states else self._unkept
+            with self._torch.inference_mode():
+                written = self._write(self._readable(reading), most, shelf, stop or threading.Event(), said or _nobody)
+            return replace(written, note=unkept or written.note)
+        except ModelUnavailable:
+            raise
+        except Exception as exc:  # torch and the model's own code raise what they like
+            raise ModelUnavailable(f"{self.source} failed to generate: {exc}") from exc
+
+    def logits(self, reading: Reading, shelf: Shelf | None = None) -> Any:
+        """What the model expects next: a tensor of shape ``(vocabulary,)``; of a state as :meth:`write` begins with."""
+        reading = self._readable(reading)
+        with self._torch.inference_mode():
+            cache, _, _ = self._opened(reading.head, shelf)
+            return self._next(reading.tail, cache)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of configuration, weights (every byte of them, see :func:`checksum`), tokenizer, and the library's version.
+
+        Computed once; it takes about as long as copying the weights in memory.
+        """
+        sums = [
+            [name, str(weight.dtype), list(weight.shape), checksum(_bytes_of(weight, self._torch))]
+            for name, weight in sorted(self._model.state_dict().items())
+        ]
+        config = {name: value for name, value in self._model.config.to_dict().items() if not name.startswith("_")}
+        told = json.dumps(
+            [self._transformers.__version__, config, sums, self._chat.vocabulary], sort_keys=True, default=str
+        )
+        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def key(self, head: tuple[int, ...]) -> StateKey:
+        """What the state of these tokens is kept under."""
+        name = str(self._model.dtype).removeprefix("torch.")
+        return StateKey(model=self.fingerprint, dtype=_DTYPES.get(name, name), tokens=head)
+
+    @property
+    def layers(self) -> int:
+        """How many have keys and values."""
+        layers: int = self._model.config.get_text_config().num_hidden_layers
+        return layers
+
+    # ---- generation
+
+    def _room(self, reading: Reading, most: int) -> int:
+        """How many tokens may be written after a prompt.
+
+        Raises:
+            ModelUnavailable: it does not fit into what the model can read.
+        """
+        read = len(reading.head) + len(reading.tail)
+        window: int | None = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
+        if window is None:
+            return most
+        if read >= window:
+            raise ModelUnavailable(f"{self.source} reads {window:,} tokens at once; the prompt has {read:,}")
+        return min(most, window - read)
+
+    def _write(
+        self,
+        reading: Reading,
+        most: int,
+        shelf: Shelf | None,
+        stop: threading.Event,
+        said: Callable[[str], None],
+    ) -> Written:
+        cache, cached, note = self._opened(reading.head, shelf)
+        spoken = _Spoken(self._chat.text, said)
+        ahead, ended = reading.tail, False
+        while not ended and len(spoken.tokens) < most and not stop.is_set():
+            token = int(self._next(ahead, cache).argmax())
+            ahead, ended = (token,), token in self._ends
+            if not ended:
+                spoken.add(token)
+        if shelf is not None and reading.head and not cached:
+            kept = self._keep(reading.head, cache, shelf)
+            note = "; ".join(filter(None, (note, kept)))
+        return Written(
+            text=spoken.end(),
+            cut=not ended,
+            tokens_in=len(reading.head) + len(reading.tail),
+            tokens_out=len(spoken.tokens),
+            cached=cached,
+            note=note,
+        )
+
+    def _opened(self, head: tuple[int, ...], shelf: Shelf | None) -> tuple[Any, int, str]:
+        """What the model knows after the head, how many tokens of it were not computed, and what went wrong."""
+        note = ""
+        if head and shelf is not None:
+            found = shelf.folder.load(shelf.place, self.key(head), self.layers)
+            if found.tensors:
+                return self._restored(found.tensors), len(head), ""
+            note = found.note
+        cache = self._fresh()
+        if head:  # without the layer that makes logits of it: those of a long prompt would take gigabytes
+            self._model.base_model(input_ids=self._row(head), past_key_values=cache, use_cache=True)
+        return cache, 0, note
+
+    def _next(self, tokens: Sequence[int], cache: Any) -> Any:
+        """The logits after these tokens, of shape ``(vocabulary,)``; the cache grows by them."""
+        last = {"logits_to_keep": 1} if self._keeps_last else {}
+        told = self._model(input_ids=self._row(tokens), past_key_values=cache, use_cache=True, **last)
+        return told.logits[0, -1]
+
+    def _row(self, tokens: Sequence[int]) -> Any:
+        return self._torch.tensor([tokens], device=self._model.device)
+
+    @cached_property
+    def _keeps_last(self) -> bool:
+        return "logits_to_keep" in inspect.signature(self._model.forward).parameters
+
+    @cached_property
+    def _ends(self) -> frozenset[int]:
+        told = self._model.generation_config.eos_token_id
+        ends = told if isinstance(told, list) else [told]
+        return frozenset(int(end) for end in (*ends, self._chat.end) if end is not None)
+
+    # ---- states
+
+    @cached_property
+    def _has_states(self) -> bool:
+        """Whether all that the model knows of what it has read are keys and values, of each token, in each layer."""
+        config = self._model.config
+        kinds = {type(layer).__name__ for layer in self._transformers.DynamicCache(config=config).layers}
+        shared = getattr(config.get_text_config(), "num_kv_shared_layers", None)
+        return kinds <= _KEYS_AND_VALUES and not shared
+
+    def _readable(self, reading: Reading) -> Reading:
+        """The prompt in two parts where there may be a state of the first; else in one."""
+        return reading if self._has_states else Reading(head=(), tail=reading.head + reading.tail)
+
+    def _fresh(self) -> Any:
+        """A cache of nothing; one that keeps every token, also for layers that look at the last ones alone."""
+        kind = self._transformers.DynamicCache
+        return kind() if self._has_states else kind(config=self._model.config)
+
+    def _restored(self, tensors: Sequence[Tensor]) -> Any:
+        cache = self._fresh()
+        for layer in range(len(tensors) // 2):
+            keys, values = (self._tensor(one) for one in tensors[2 * layer : 2 * layer + 2])
+            cache.update(keys, values, layer)
+        return cache
+
+    @property
+    def _unkept(self) -> str:
+        return f"{self.source} keeps something else than keys and values of every token, so that no state was kept"
+
+    def _tensor(self, told: Tensor) -> Any:
+        torch = self._torch
+        kind = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}[told.shape.dtype]
+        return torch.from_numpy(told.data).view(kind).view(told.shape.lengths).to(self._model.device)
+
+    def _keep(self, head: tuple[int, ...], cache: Any, shelf: Shelf) -> str:
+        """Keep the head's state, which the cache begins with; gives why it was not kept, or nothing."""
+        key, kept = self.key(head), list(_kept_tensors(cache))
+        fits = len(kept) == 2 * self.layers and key.dtype in _DTYPES.values()
+        if not fits or any(one.shape[2] < len(head) or _kind(one) != key.dtype for _, one in kept):
+            return self._unkept
+        heads = [(name, one[:, :, : len(head)]) for name, one in kept]
+        shapes = [Shape(name=name, dtype=key.dtype, lengths=tuple(one.shape)) for name, one in heads]
+        return shelf.folder.keep(shelf.place, key, shapes, (_bytes_of(one, self._torch) for _, one in heads))
+
+    # ---- loading
+
+    @cached_property
+    def _torch(self) -> Any:
+        return self._packages[0]
+
+    @cached_property
+    def _transformers(self) -> Any:
+        return self._packages[1]
+
+    @cached_property
+    def _packages(self) -> list[Any]:
+        found = []
+        for package in _PACKAGES:
+            try:
+                found.append(importlib.import_module(package))
+            except ImportError as exc:
+                raise MissingExtra(package, EXTRA) from exc
+        return found
+
+    @cached_property
+    def _chat(self) -> Chat:
+        return Chat(self._loaded(lambda: self._transformers.AutoTokenizer.from_pretrained(str(self.source))))
+
+    @cached_property
+    def _model(self) -> Any:
+        def load() -> Any:
+            kinds = self._transformers.AutoModelForCausalLM
+            model = kinds.from_pretrained(str(self.source), dtype=self._dtype or "auto")
+            return model.to(self._device or _best_device(self._torch)).eval()
+
+        return self._loaded(load)
+
+    def _loaded(self, load: Callable[[], Any]) -> Any:
+        if isinstance(self.source, Path) and not self.source.is_dir():
+            raise ModelUnavailable(f"{self.source} is no folder, so no language model can be loaded from it")
+        try:
+            return load()
+        except MissingExtra:
+            raise
+        except Exception as exc:  # the hub's errors, a damaged file's, torch's: all mean that there is no model
+            raise ModelUnavailable(f"the language model {self.source} could not be loaded: {exc}") from exc
+
+
+class _Spoken:
+    """Tokens as they are written, and told of as soon as they are whole characters."""
+
+    def __init__(self, decode: Callable[[Sequence[int]], str], said: Callable[[str], None]) -> None:
+        self.tokens: list[int] = []
+        self._decode, self._said, self._told = decode, said, ""
+
+    def add(self, token: int) -> None:
+        self.tokens.append(token)
+        text = self._decode(self.tokens)
+        if not text.endswith("\ufffd"):  # the rest of a character is still to come
+            self._tell(text)
+
+    def end(self) -> str:
+        """All of the text."""
+        text = self._decode(self.tokens)
+        self._tell(text)
+        return text
+
+    def _tell(self, text: str) -> None:
+        if piece := text.removeprefix(self._told):
+            self._said(piece)
+        self._told = text
+
+
+def _kept_tensors(cache: Any) -> Iterator[tuple[str, Any]]:
+    """Keys and values of each layer, of shape (1, heads, tokens, length); nothing of a layer that has none."""
+    for number, layer in enumerate(cache.layers):
+        for name in ("keys", "values"):
+            kept = getattr(layer, name, None)
+            if kept is not None and kept.dim() == 4:
+                yield f"{name}.{number}", kept
+
+
+def _kind(tensor: Any) -> str:
+    return _DTYPES.get(str(tensor.dtype).removeprefix("torch."), "")
+
+
+def _bytes_of(tensor: Any, torch: Any) -> Bytes:
+    """A tensor's bytes in this machine's memory."""
+    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    data: Bytes = flat.view(torch.uint8).numpy()
+    return np.ascontiguousarray(data)
+
+
+def _best_device(torch: Any) -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _nobody(piece: str) -> None:
+    """Listens to nothing."""
