@@ -16,6 +16,7 @@ from recollect.methods.hindsight.extract import Extraction
 from recollect.methods.hindsight.observe import Observation
 from recollect.methods.hindsight.reflect import Reflection
 from recollect.methods.hindsight.reinforce import Reinforcement
+from recollect.methods.memr3.answer import EvidenceGap
 from recollect.methods.parts import Parts
 from recollect.methods.recmem.answer import TierAnswering
 from recollect.methods.recmem.consolidate import Consolidation
@@ -68,6 +69,7 @@ RECIPES = {
         Recipe(name="default"),
         Recipe(name="tempr", recall=RecallSettings(fusion=Fusion.RRF)),
         Recipe(name="hindsight", consolidate=(Extraction(), Reinforcement(), Observation())),
+        Recipe(name="memr3", answer=EvidenceGap()),
         Recipe(name="recmem", consolidate=(Consolidation(),), answer=TierAnswering()),
         Recipe(
             name="emem",

@@ -1,0 +1,143 @@
+"""Answering from evidence that the loop has gathered (section 3.4, equation 6), or saying that there is none."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from recollect.agent.answering import NOTHING_FOUND, receipt_of, require_answer
+from recollect.agent.evidence import one_line
+from recollect.domain.answers import Answer, AnswerReceipt, Citation
+from recollect.domain.queries import Query
+from recollect.domain.usage import Usage
+from recollect.methods.memr3.loop import Follower, Loop
+from recollect.methods.memr3.prompts import answer_prompt
+from recollect.methods.memr3.settings import LoopSettings
+from recollect.methods.memr3.state import State
+from recollect.methods.memr3.trace import Trace
+from recollect.methods.parts import Parts
+from recollect.models.language import Reply
+from recollect.ports import Response
+from recollect.store.protocol import StoreReader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concluded:
+    """An answer; citations are the numbers of the snippets it rests on, none only where it abstains."""
+
+    reasoning: str
+    answer: str
+    abstained: bool
+    citations: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        require_answer(self.answer, abstained=self.abstained, citations=self.citations)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoned:
+    """An answer, and all that led to it."""
+
+    answer: Answer
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceGap:
+    """MemR3's loop with its constants."""
+
+    settings: LoopSettings = LoopSettings()
+
+    def build(self, parts: Parts) -> EvidenceGapResponder:
+        return EvidenceGapResponder(parts, self.settings)
+
+
+class EvidenceGapResponder:
+    """Retrieves until nothing is missing, over any retriever, and answers. See :class:`recollect.ports.Responder`."""
+
+    def __init__(self, parts: Parts, settings: LoopSettings) -> None:
+        self._parts, self._settings = parts, settings
+
+    async def respond(self, query: Query, reader: StoreReader) -> Response:
+        """Answer; where there is nothing in scope, no model is asked.
+
+        Raises:
+            RecallFailed: nothing could be looked for, or not before there was any evidence.
+            ModelError: a model failed before there was any evidence, or could not write the answer.
+        """
+        return Response(answer=(await self.reasoned(query, reader)).answer)
+
+    async def reasoned(self, query: Query, reader: StoreReader, follow: Follower = lambda _: None) -> Reasoned:
+        """Answer, with the trace as a value; ``follow`` is told of each iteration when it is over.
+
+        Raises:
+            RecallFailed, ModelError: as :meth:`respond`.
+        """
+        began = time.perf_counter()
+        loop = Loop(
+            query=query,
+            reader=reader,
+            retriever=self._parts.retriever,
+            model=self._parts.model,
+            settings=self._settings,
+            follow=follow,
+        )
+        state = await loop.run()
+        concluding = time.perf_counter()
+        reply = await self._concluded(query, state) if state.known.evidence else None
+        said, usage = (_nothing(state), Usage()) if reply is None else (reply.value, reply.usage)
+        trace = Trace(
+            question=query.text,
+            rounds=tuple(loop.rounds),
+            conclusion=None if reply is None else said.reasoning,
+            usage=usage,
+            seconds=time.perf_counter() - concluding,
+        )
+        answer = Answer(
+            text=said.answer,
+            abstained=said.abstained,
+            citations=_cited(state, said),
+            evidence=tuple(snippet.evidence for snippet in state.seen),
+            trace=trace.steps,
+            receipt=_receipt(loop, reply, began),
+        )
+        return Reasoned(answer=answer, trace=trace)
+
+    async def _concluded(self, query: Query, state: State) -> Reply[Concluded]:
+        def check(reply: Concluded) -> None:
+            require_cited(reply, state)
+
+        return await self._parts.model.generate(answer_prompt(query, state), Concluded, check=check)
+
+
+def require_cited(reply: Concluded, state: State) -> None:
+    """Raises ValueError where an answer cites a snippet that no evidence rests on."""
+    for number in reply.citations:
+        if number not in state.cited:
+            numbers = ", ".join(map(str, state.cited))
+            raise ValueError(f"no evidence rests on snippet {number}; cite of these: {numbers}")
+
+
+def _cited(state: State, reply: Concluded) -> tuple[Citation, ...]:
+    cited = [state.seen[number - 1].evidence for number in dict.fromkeys(reply.citations)]
+    return tuple(Citation(id=one.id, kind=one.kind, text=one.text, sources=one.sources) for one in cited)
+
+
+def _nothing(state: State) -> Concluded:
+    """What is said, without a model, where there is no evidence: that, and what was looked for in vain."""
+    missing = "; ".join(one_line(gap.missing).rstrip(".") for gap in state.known.gaps)
+    text = f"{NOTHING_FOUND} Missing: {missing}." if missing else NOTHING_FOUND
+    return Concluded(reasoning="", answer=text, abstained=True, citations=())
+
+
+def _receipt(loop: Loop, reply: Reply[Concluded] | None, began: float) -> AnswerReceipt:
+    """The receipt of every call, the last one and failed ones included."""
+    if reply is None:
+        receipt = receipt_of(loop.recalls, loop.replies, began, loop.notes)
+        return replace(receipt, usage=receipt.usage + loop.lost)
+    receipt = receipt_of(loop.recalls, loop.replies, began, [*loop.notes, *reply.notes])
+    return replace(
+        receipt,
+        models=tuple(dict.fromkeys((*receipt.models, reply.model))),
+        usage=receipt.usage + loop.lost + reply.usage,
+    )

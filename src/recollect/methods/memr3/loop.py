@@ -1,0 +1,164 @@
+"""The loop (section 3.2): retrieve, generate, route, and again, until there is something to answer from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from recollect.domain.queries import Query
+from recollect.domain.recalls import ArmStatus, Recall
+from recollect.domain.usage import Usage
+from recollect.errors import ModelError, RecallFailed
+from recollect.methods.memr3.prompts import generate_prompt
+from recollect.methods.memr3.route import Why, route
+from recollect.methods.memr3.settings import LoopSettings
+from recollect.methods.memr3.snippets import numbered
+from recollect.methods.memr3.state import Decision, State, query_text, reflected, retrieved, unseen
+from recollect.methods.memr3.trace import Round
+from recollect.methods.memr3.track import Generated, require_retrieved, tracked
+from recollect.models.language import LanguageModel, Reply
+from recollect.ports import Retriever
+from recollect.recall.settings import Arm
+from recollect.store.protocol import StoreReader
+
+Follower = Callable[[Round], None]
+"""Is told of each iteration when it is over."""
+
+REPEATED: Final = "the retriever brought back what it was told to leave out: {count} snippets were dropped"
+NO_ROOM: Final = "what was found for {query!r} does not fit into what is left of max_tokens"
+CUT_SHORT: Final = "iteration {number} failed, and the answer rests on what was known until then: {error}"
+
+
+@dataclass(slots=True)
+class Loop:
+    """One question's way through the loop, and what gathers on it for the receipt."""
+
+    query: Query
+    reader: StoreReader
+    retriever: Retriever
+    model: LanguageModel
+    settings: LoopSettings
+    follow: Follower
+    rounds: list[Round] = field(default_factory=list)
+    recalls: list[Recall] = field(default_factory=list)
+    replies: list[Reply[Generated]] = field(default_factory=list)
+    lost: Usage = Usage()
+    notes: list[str] = field(default_factory=list)
+
+    async def run(self) -> State:
+        """The state in which the question is to be answered; without snippets where there is nothing in scope.
+
+        Something that fails when there is evidence already ends the loop, and is noted.
+
+        Raises:
+            RecallFailed, ModelError: it failed before there was any evidence.
+        """
+        state = await self._begun()
+        if not state.seen and nothing_in_scope(self.recalls[0]):
+            return state
+        while self.rounds[-1].goes_on:
+            state = await self._iteration(state)
+        return state
+
+    async def _begun(self) -> State:
+        began = time.perf_counter()
+        state = State(question=self.query.text, mask=self.query.scope.exclude)
+        state = await self._retrieved(state, "")
+        self._over(
+            Round(
+                number=0,
+                decision=Decision.RETRIEVE,
+                why=Why.START,
+                query=state.question,
+                snippets=state.snippets,
+                seconds=time.perf_counter() - began,
+            )
+        )
+        return state
+
+    async def _iteration(self, state: State) -> State:
+        """Generate, route, act; what fails when there is evidence already stands in the trace and in the notes."""
+        began = time.perf_counter()
+        done = Round(number=state.iteration, before=state.known, after=state.known)
+        try:
+            reply = await self._generated(state)
+            state = tracked(state, reply.value)
+            done = _routed(done, state, reply, self.settings)
+            if done.decision is Decision.RETRIEVE:
+                state = await self._retrieved(state, reply.value.refinement)
+                done = replace(done, snippets=state.snippets)
+            elif done.decision is Decision.REFLECT:
+                state = reflected(state, reply.value.reasoning.strip())
+        except (ModelError, RecallFailed) as exc:
+            if not state.known.evidence:
+                raise
+            done = self._cut_short(done, exc)
+        self._over(replace(done, seconds=time.perf_counter() - began))
+        return state
+
+    async def _generated(self, state: State) -> Reply[Generated]:
+        def check(reply: Generated) -> None:
+            require_retrieved(reply, state)
+
+        reply = await self.model.generate(generate_prompt(self.query, state, self.settings), Generated, check=check)
+        self.replies.append(reply)
+        self.notes.extend(reply.notes)
+        return reply
+
+    async def _retrieved(self, state: State, refinement: str) -> State:
+        """Look for the question joined to the refinement, with what was seen masked inside the store (equation 5)."""
+        spent = sum(snippet.evidence.tokens for snippet in state.seen)
+        room = self.query.max_tokens
+        sought = replace(
+            self.query,
+            text=query_text(state, refinement),
+            limit=min(self.settings.n_chk, self.query.limit),
+            max_tokens=None if room is None else max(room - spent, 0),
+            scope=replace(self.query.scope, exclude=state.mask),
+        )
+        recall = await self.retriever.retrieve(sought, self.reader)
+        self.recalls.append(recall)
+        found = unseen(state, recall.evidence)[: sought.limit]
+        if repeated := sum(one.id in state.mask for one in recall.evidence):
+            self.notes.append(REPEATED.format(count=repeated))
+        if not found and recall.receipt.cut_by_budget:
+            self.notes.append(NO_ROOM.format(query=sought.text))
+        return retrieved(state, refinement, await numbered(found, len(state.seen), self.reader))
+
+    def _cut_short(self, done: Round, error: ModelError | RecallFailed) -> Round:
+        """The iteration that ends the loop, since something in it has failed."""
+        told = f"{type(error).__name__}: {error}"
+        self.notes.append(CUT_SHORT.format(number=done.number, error=told))
+        cost = error.usage if isinstance(error, ModelError) and isinstance(error.usage, Usage) else Usage()
+        self.lost += cost
+        return replace(done, failure=told, usage=done.usage + cost)
+
+    def _over(self, done: Round) -> None:
+        self.rounds.append(done)
+        self.follow(done)
+
+
+def _routed(done: Round, state: State, reply: Reply[Generated], settings: LoopSettings) -> Round:
+    """The iteration with what was generated and what is to be done."""
+    wanted = Decision(reply.value.decision)
+    routed = route(state, wanted, settings)
+    sought = query_text(state, reply.value.refinement) if routed.decision is Decision.RETRIEVE else ""
+    return replace(
+        done,
+        decision=routed.decision,
+        why=routed.why,
+        wanted=wanted,
+        content=reply.value.content,
+        query=sought,
+        after=state.known,
+        usage=reply.usage,
+    )
+
+
+def nothing_in_scope(recall: Recall) -> bool:
+    """Whether there is nothing to find, however it is asked for: the arm that ranks all there is has found nothing."""
+    return any(
+        arm.arm == Arm.SEMANTIC and arm.status is ArmStatus.OK and not arm.candidates for arm in recall.receipt.arms
+    )

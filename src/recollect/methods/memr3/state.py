@@ -1,0 +1,142 @@
+"""Where the loop stands: a value, and how each action changes it (section 3.2, equation 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from recollect.domain.recalls import Evidence
+
+
+class Decision(StrEnum):
+    """What can be done next (equation 4)."""
+
+    RETRIEVE = "retrieve"
+    REFLECT = "reflect"
+    ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A statement that bears on the question; snippets are the numbers of those it rests on."""
+
+    fact: str
+    snippets: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.fact.strip():
+            raise ValueError("an entry of evidence is empty")
+        if not self.snippets:
+            raise ValueError(f"the evidence {self.fact!r} rests on nothing: name the snippets that say it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Something that is missing; finer says that it is known, only less exactly than might be wished."""
+
+    missing: str
+    finer: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.missing.strip():
+            raise ValueError("a gap is empty; give no gap where nothing is missing")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """The tracker's two sides at one moment: evidence and gaps (section 3.3)."""
+
+    evidence: tuple[Finding, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def lacks_precision_alone(self) -> bool:
+        """Whether something is missing, and nothing but a finer precision of what is known."""
+        return bool(self.evidence) and bool(self.gaps) and all(gap.finer for gap in self.gaps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snippet:
+    """Something that was retrieved: its number in this question, from 1, and how a prompt shows it."""
+
+    number: int
+    evidence: Evidence
+    shown: str
+
+    @property
+    def id(self) -> str:
+        return self.evidence.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """The loop's state.
+
+    ``snippets`` are those of the last retrieval alone: they stay over reflections, and are not accumulated (section
+    3.4). ``seen`` are all so far, in the order of their numbers; ``mask`` holds their ids, and what the question itself
+    leaves out. ``iteration`` is k: how many actions there were, the retrieval at the start among them, which is also
+    the number of the generation that comes next. ``streak`` counts the reflections right before it. ``acted`` is the
+    last action, ``reasoning`` what it left where that was a reflection, ``queries`` the refinements so far.
+    ``sought_finer``: a retrieval was made while nothing but precision was missing, and that is still so.
+    """
+
+    question: str
+    mask: frozenset[str] = frozenset()
+    snippets: tuple[Snippet, ...] = ()
+    seen: tuple[Snippet, ...] = ()
+    known: Known = Known()
+    iteration: int = 0
+    streak: int = 0
+    acted: Decision = Decision.RETRIEVE
+    reasoning: str = ""
+    queries: tuple[str, ...] = ()
+    draft: str = ""
+    sought_finer: bool = False
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether the retrieval that was just made brought nothing; after a reflection on that, it is past."""
+        return self.acted is Decision.RETRIEVE and not self.snippets
+
+    @property
+    def cited(self) -> tuple[int, ...]:
+        """The numbers of the snippets that the evidence rests on, each once."""
+        return tuple(dict.fromkeys(number for one in self.known.evidence for number in one.snippets))
+
+
+def query_text(state: State, refinement: str) -> str:
+    """What is looked for: the question joined to the refinement (equation 5)."""
+    return f"{state.question} {refinement}".strip()
+
+
+def unseen(state: State, found: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """What of it is new, each once: no snippet comes twice, whatever a retriever makes of its mask."""
+    return tuple({one.id: one for one in found if one.id not in state.mask}.values())
+
+
+def retrieved(state: State, refinement: str, snippets: Sequence[Snippet]) -> State:
+    """The state after a retrieval: its snippets take the place of the last ones, and are masked from now on."""
+    return replace(
+        state,
+        snippets=tuple(snippets),
+        seen=(*state.seen, *snippets),
+        mask=state.mask | {snippet.id for snippet in snippets},
+        queries=(*state.queries, refinement) if refinement else state.queries,
+        iteration=state.iteration + 1,
+        streak=0,
+        acted=Decision.RETRIEVE,
+        reasoning="",
+        sought_finer=state.known.lacks_precision_alone,
+    )
+
+
+def reflected(state: State, reasoning: str) -> State:
+    """The state after a reflection: its reasoning is read by the next generation."""
+    return replace(
+        state,
+        iteration=state.iteration + 1,
+        streak=state.streak + 1,
+        acted=Decision.REFLECT,
+        reasoning=reasoning or state.reasoning,
+    )

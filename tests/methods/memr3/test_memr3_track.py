@@ -1,0 +1,142 @@
+"""The tracker: what a reply may be, and what actions do to the state."""
+
+import pytest
+from memr3_bank import found, gap, piece, reflect, retrieve, settle
+
+from recollect.methods.memr3.state import (
+    Decision,
+    Finding,
+    Gap,
+    Known,
+    Snippet,
+    State,
+    query_text,
+    reflected,
+    retrieved,
+    unseen,
+)
+from recollect.methods.memr3.track import Generated, require_retrieved, tracked
+
+START = State(question="When did Ada paint?", mask=frozenset({"hidden"}))
+YEAR, DAY = found("Ada painted in 2022.", 1), gap("the day", finer=True)
+
+
+def snippets(*ids, after=0):
+    return tuple(
+        Snippet(number=number, evidence=piece(id_, id_), shown=f"[{number}] {id_}")
+        for number, id_ in enumerate(ids, start=after + 1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("decision", "given", "problem"),
+    [
+        ("retrieve", {"draft": "x"}, "the query is empty"),
+        ("retrieve", {"query": " \n"}, "the query is empty"),
+        ("reflect", {"query": "x"}, "the reasoning is empty"),
+        ("answer", {}, "the draft is empty"),
+    ],
+)
+def test_a_decision_comes_with_its_content(decision, given, problem):
+    with pytest.raises(ValueError, match=problem):
+        Generated(evidence=(), gaps=(), decision=decision, **given)
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda: Finding(fact=" ", snippets=(1,)), "is empty"),
+        (lambda: Finding(fact="Ada paints.", snippets=()), "rests on nothing"),
+        (lambda: Gap(missing=""), "a gap is empty"),
+        (lambda: settle("x", found("The  day.", 1), gaps=[gap("the day")]), "known or missing, not both"),
+    ],
+)
+def test_evidence_and_gaps_say_something_and_not_the_same(make, problem):
+    with pytest.raises(ValueError, match=problem):
+        make()
+
+
+@pytest.mark.parametrize(("number", "known"), [(3, "numbered 1 to 2"), (0, "numbered 1 to 2"), (-1, "numbered 1 to 2")])
+def test_what_was_never_retrieved_is_no_ground(number, known):
+    state = retrieved(START, "", snippets("a", "b"))
+    require_retrieved(settle("x", found("f", 2, 1)), state)
+    with pytest.raises(ValueError, match=known):
+        require_retrieved(settle("x", found("e", 1), found("f", 1, number)), state)
+
+
+def test_before_anything_was_found_nothing_is_a_ground():
+    with pytest.raises(ValueError, match="none was found so far"):
+        require_retrieved(settle("x", found("f", 1)), START)
+
+
+def test_a_retrieval_takes_the_place_of_the_last_one_and_is_masked():
+    first = retrieved(START, "", snippets("a", "b"))
+    second = retrieved(first, "red paint", snippets("c", after=2))
+    assert [one.id for one in second.snippets] == ["c"]
+    assert [one.id for one in second.seen] == ["a", "b", "c"]
+    assert second.mask == {"hidden", "a", "b", "c"}
+    assert (first.queries, second.queries) == ((), ("red paint",))
+    assert (first.iteration, second.iteration) == (1, 2)
+    require_retrieved(settle("x", found("f", 1, 3)), second)
+
+
+def test_snippets_and_reasoning_stay_over_reflections_and_a_retrieval_ends_the_streak():
+    state = retrieved(START, "", snippets("a"))
+    once = reflected(state, "One step.")
+    twice = reflected(once, "")
+    assert (once.streak, twice.streak, twice.iteration) == (1, 2, 3)
+    assert (twice.snippets, twice.reasoning, twice.acted) == (state.snippets, "One step.", Decision.REFLECT)
+    again = retrieved(twice, "more", ())
+    assert (again.streak, again.reasoning, again.snippets) == (0, "", ())
+
+
+def test_only_what_was_just_retrieved_counts_as_nothing_found():
+    assert retrieved(START, "", ()).found_nothing
+    assert not retrieved(START, "", snippets("a")).found_nothing
+    assert not reflected(retrieved(START, "", ()), "Hm.").found_nothing
+
+
+def test_the_question_is_joined_to_the_refinement():
+    assert query_text(START, "") == "When did Ada paint?"
+    assert query_text(START, "sunrise") == "When did Ada paint? sunrise"
+
+
+def test_a_rule_may_look_for_what_is_missing():
+    assert reflect("Hm.", gaps=[gap("the day"), gap("the place")]).refinement == "the day; the place"
+    assert retrieve(" sunrise ", gaps=[gap("the day")]).refinement == "sunrise"
+
+
+def test_what_is_masked_is_dropped_and_so_is_what_comes_twice():
+    state = retrieved(START, "", snippets("a"))
+    given = [piece(id_, id_) for id_ in ("b", "a", "hidden", "c", "b")]
+    assert [one.id for one in unseen(state, given)] == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "gaps", "alone"),
+    [
+        ((YEAR,), (DAY,), True),
+        ((YEAR,), (DAY, gap("the place")), False),
+        ((YEAR,), (), False),
+        ((), (DAY,), False),
+    ],
+)
+def test_when_precision_alone_is_missing(evidence, gaps, alone):
+    assert Known(evidence=evidence, gaps=gaps).lacks_precision_alone is alone
+
+
+def test_precision_counts_as_sought_after_a_retrieval_until_something_else_is_missing():
+    state = tracked(retrieved(START, "", snippets("a")), retrieve("day", YEAR, gaps=[DAY]))
+    assert not state.sought_finer
+    sought = retrieved(state, "day", snippets("b", after=1))
+    assert tracked(sought, retrieve("day", YEAR, gaps=[DAY])).sought_finer
+    assert tracked(reflected(sought, "Hm."), retrieve("day", YEAR, gaps=[DAY])).sought_finer
+    assert not tracked(sought, retrieve("place", YEAR, gaps=[DAY, gap("the place")])).sought_finer
+    assert not tracked(sought, settle("2022", YEAR)).sought_finer
+
+
+def test_the_model_says_what_is_known():
+    state = tracked(retrieved(START, "", snippets("a")), retrieve("day", YEAR, gaps=[DAY]))
+    after = tracked(state, settle(" 2022 ", found("It was 2022.", 1)))
+    assert (after.known, after.draft) == (Known(evidence=(found("It was 2022.", 1),)), "2022")
+    assert after.cited == (1,)
