@@ -24,8 +24,8 @@ from recollect.domain.items import Item
 from recollect.domain.opinions import Opinion
 from recollect.evals.dataset import Dataset
 from recollect.evals.datasets.jsonl import load
-from recollect.evals.provenance import gather_provenance
 from recollect.evals.plans import PLANS, Plan
+from recollect.evals.provenance import gather_provenance
 from recollect.evals.rehearsal import Answered, RehearsalResult, rehearse
 from recollect.recordings import Recording, ReplayReport, ReplayServer, recording_path
 from recollect.sample import sample_path

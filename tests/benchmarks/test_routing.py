@@ -24,7 +24,7 @@ def data(folder):
     ]
     file = folder / "tiny.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return ["--dataset", "jsonl", "--data", str(file), "--length", "50", "--overlap", "30"]
+    return ["--dataset", "jsonl", "--data", str(file), "--length", "56", "--overlap", "34"]
 
 
 def test_every_system_is_measured_at_every_tau(tmp_path, capsys):
@@ -45,7 +45,7 @@ def test_every_system_is_measured_at_every_tau(tmp_path, capsys):
     assert systems[CHANCE]["1"]["evidence"]["mean"] == pytest.approx(1 / count)
     assert systems[CHANCE]["20"]["evidence"]["mean"] == 1.0
     settings = report["provenance"]["settings"]
-    assert (settings["length"], settings["overlap"], settings["taus"]) == (50, 30, [1, 20])
+    assert (settings["length"], settings["overlap"], settings["taus"]) == (56, 34, [1, 20])
     assert "load" in settings
 
 

@@ -38,7 +38,7 @@ SAID = (
     "Toby the beagle has learned to open the kitchen door.",
     "My neighbour grows tomatoes on the roof of her shed.",
 )
-_LINE = re.compile(r"^\[[\d :-]+\] \w+: (.*)$", re.M)
+_LINE = re.compile(r"^\[[\w :-]+\] \w+: (.*)$", re.M)
 
 
 def messages():

@@ -92,11 +92,11 @@ def test_recmem_tells_episodes_of_what_recurs_and_of_what_was_pinned(replayed):
     assert calls.total() - calls["recmem.answer"] < messages / 4, "what does not recur costs nothing"
 
 
-def test_emem_joins_the_day_of_one_session_with_the_place_of_another(replayed):
+def test_emem_joins_the_time_of_one_session_with_the_place_of_another(replayed):
     """The case of appendix D; each assistant saw one segment, and none held both."""
     result, _ = replayed("emem")
     asked = next(one for one in result.asked if one.question is WHERE_AND_WHEN)
-    assert "Utrecht" in asked.answer.text
+    assert "Porto" in asked.answer.text
     cited = {source: citation.id for citation in asked.answer.citations for source in citation.sources}
     assert set(WHERE_AND_WHEN.evidence) <= cited.keys()
     assert len({cited[source] for source in WHERE_AND_WHEN.evidence}) == 2

@@ -37,25 +37,25 @@ def said(text, key="m1", speaker="Ada", at=AT, captions=()):
 
 class TestLines:
     def test_a_line_says_when_and_who_and_all_the_words(self):
-        assert line_of(said("I met Toby.")) == "[2023-05-08 13:56] Ada: I met Toby.\n"
+        assert line_of(said("I met Toby.")) == "[Mon 2023-05-08 13:56] Ada: I met Toby.\n"
 
     def test_the_time_is_that_of_the_speaker(self):
         at = AT.astimezone(timezone(timedelta(hours=-9)))
-        assert line_of(said("Hi", at=at)) == "[2023-05-08 04:56] Ada: Hi\n"
-        assert line_of(said("Hi", at=datetime(33, 4, 3, tzinfo=UTC))) == "[0033-04-03 00:00] Ada: Hi\n"
+        assert line_of(said("Hi", at=at)) == "[Mon 2023-05-08 04:56] Ada: Hi\n"
+        assert line_of(said("Hi", at=datetime(33, 4, 3, tzinfo=UTC))) == "[Sun 0033-04-03 00:00] Ada: Hi\n"
 
     def test_no_message_can_pass_for_another(self):
-        message = said("one\n[2023-05-08 13:57] Ben: two\r\nthree", speaker="Ada\nLove lace", captions=("a dog",))
+        message = said("one\n[Mon 2023-05-08 13:57] Ben: two\r\nthree", speaker="Ada\nLove lace", captions=("a dog",))
         assert line_of(message) == (
-            "[2023-05-08 13:56] Ada Love lace: one\n    [2023-05-08 13:57] Ben: two\n    three\n    [a dog]\n"
+            "[Mon 2023-05-08 13:56] Ada Love lace: one\n    [Mon 2023-05-08 13:57] Ben: two\n    three\n    [a dog]\n"
         )
 
     def test_a_message_without_words_has_a_line(self):
-        assert line_of(said("")) == "[2023-05-08 13:56] Ada: \n"
+        assert line_of(said("")) == "[Mon 2023-05-08 13:56] Ada: \n"
 
 
 class TestEdges:
-    HEAD = "[2023-05-08 13:56] Ada: "
+    HEAD = "[Mon 2023-05-08 13:56] Ada: "
     MESSAGE = said("one two three four")
     HEAD_TOKENS = count_tokens(HEAD.rstrip())
 

@@ -71,7 +71,7 @@ async def test_it_is_found_by_its_own_words():
 
 def test_only_what_the_segment_holds_of_its_messages_is_quoted():
     words = "Zebras graze beside quiet rivers. Yaks climb over frozen ridges."
-    start = count_tokens("[2023-05-08 13:56] Ada: Zebras graze beside quiet rivers.")
+    start = count_tokens("[Mon 2023-05-08 13:56] Ada: Zebras graze beside quiet rivers.")
     text = extract(said(0, words), start=start).text
     assert "Yaks climb over frozen ridges." in text
     assert "Zebras" not in text

@@ -34,7 +34,7 @@ def said(*numbers):
     return [Message(id=f"m{n}", text=f"Toby met Ada in Paris on walk {n}.", speaker="Ben", at=AT) for n in numbers]
 
 
-COST = count_tokens("[2023-05-08 13:56] Ben: Toby met Ada in Paris on walk 1.\n")
+COST = count_tokens("[Mon 2023-05-08 13:56] Ben: Toby met Ada in Paris on walk 1.\n")
 
 
 async def keep(store, encoder, *numbers):

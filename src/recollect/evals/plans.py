@@ -71,14 +71,14 @@ _RECMEM: Final = Plan(
 
 WHERE_AND_WHEN: Final = Question(
     id="d1",
-    text="In which city was there a wedding in Bram's family on 14 June 2024?",
+    text="To which city is the relative moving whom Ada visited in May 2024?",
     at=datetime.fromisoformat("2024-07-20T12:00:00+01:00"),
     category="multi-hop",
-    answer="Utrecht",
-    evidence=("m107", "m115"),
-    sessions=("2024-02-06", "2024-03-10"),
+    answer="Porto",
+    evidence=("m136", "m168"),
+    sessions=("2024-05-19", "2024-07-11"),
 )
-"""The case of E-mem's appendix D: the day was said in one session, the place in another."""
+"""The case of E-mem's appendix D: the time was said in one session, the place in another."""
 
 # The sample is as long as one segment of the usual length: shorter ones show what routing does.
 _EMEM: Final = Plan(

@@ -1,8 +1,8 @@
 """Segments as text: what a window over the raw log says (E-mem, section 3.2).
 
 A segment is a pair of places in the log and holds no words of its own: its text is written down from the messages each
-time it is read. A message's line, ``[2023-05-08 13:56] Ada: words``, is what its tokens are counted on, by itself, so
-that the windows do not depend on how messages are split over calls.
+time it is read. A message's line, ``[Mon 2023-05-08 13:56] Ada: words``, is what its tokens are counted on, by itself,
+so that the windows do not depend on how messages are split over calls.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from recollect.retain.turns import spoken
 from recollect.store.protocol import StoreReader
 from recollect.text.offsets import token_offset
 from recollect.text.tokens import count_all
+from recollect.text.when.words import ENGLISH_WEEKDAYS
 
-_CONTINUED = "... "
+CONTINUED = "... "
+"""Stands where words were left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,25 +96,26 @@ def segment_text(segment: Segment, messages: Sequence[StoredMessage]) -> Segment
 def line_of(message: StoredMessage) -> str:
     """A message in the stream: when it was said, in its own zone, who said it, its words; later lines are indented."""
     words = "\n    ".join(spoken(message).splitlines())
-    return f"{_head(message)}{words}\n"
+    return f"{head_of(message)}{words}\n"
 
 
 def words_in(segment: Segment, message: StoredMessage) -> str:
     """What a segment holds of a message's line, without its head."""
     start, end = _span(segment, message)
-    return line_of(message)[max(start, len(_head(message))) : end].strip()
+    return line_of(message)[max(start, len(head_of(message))) : end].strip()
 
 
-def _head(message: StoredMessage) -> str:
+def head_of(message: StoredMessage) -> str:
+    """What a message's line begins with: when it was said and who said it."""
     stamp = message.at.isoformat(sep=" ", timespec="minutes")[:16]
-    return f"[{stamp}] {' '.join(message.speaker.split())}: "
+    return f"[{ENGLISH_WEEKDAYS[message.at.weekday()][:3]} {stamp}] {' '.join(message.speaker.split())}: "
 
 
 def _part(segment: Segment, message: StoredMessage) -> str:
     """A message's line in a segment: from where the segment begins, under its head, and to where it ends."""
-    head, line = _head(message), line_of(message)
+    head, line = head_of(message), line_of(message)
     start, end = _span(segment, message)
-    return line[:end] if start <= len(head) else f"{head}{_CONTINUED}{line[start:end].lstrip(' ')}"
+    return line[:end] if start <= len(head) else f"{head}{CONTINUED}{line[start:end].lstrip(' ')}"
 
 
 def _span(segment: Segment, message: StoredMessage) -> tuple[int, int]:

@@ -73,9 +73,11 @@ asked for. What was planned did not happen until a quote says so.
 - Work out times from the time of the quote: "last week" is the week before it was said. Count days, months and years \
 carefully; the present is given for questions that reckon from it.
 - Use the quotes' own words for what they name, and names instead of pronouns; "I" is the quote's speaker.
-- trace: in one to four sentences, which quotes decide, how they are joined, which statement gave way to a later one.
+- trace: in one to four sentences, which quotes decide, how they are joined, and which statement, if any, gave way to \
+a later one.
 - answer: as short as the question allows, a name, a date or a phrase where that will do, without numbers of quotes.
-- citations: the numbers of the quotes that the answer rests on, the most important first.
+- citations: the numbers of the quotes that the answer rests on, the most important first; where you abstain, of those \
+that come nearest, or none.
 - abstained: true when the quotes do not hold the answer, or when the question takes something for granted that they \
 do not say. The answer then says in one sentence what is missing. Where they hold a part of the answer, give that \
 part, say what is missing, and do not abstain.

@@ -61,56 +61,64 @@ class Summary:
 
 SYSTEM: Final = f"""You are the keeper of one segment of a long conversation. You have this segment and nothing else; \
 other keepers have the rest. The segment stands between <segment> and </segment>: a line for each message, with the \
-time in brackets, the speaker and the words; the words' further lines are indented. It may begin or end in the middle \
-of a message. After it comes your task, one of two.
+time in brackets, the speaker and the words; the words' further lines are indented, and one in square brackets says \
+what a picture shows that the speaker sent. It may begin or end in the middle of a message. After it comes your task, \
+one of two.
 
 The task "answer": a question follows. Find what your segment contributes to it, also where that is no more than a \
 piece which others will complete: a time, a place, a name, who is meant by "my sister", what became of a plan.
-- relevant: whether the segment holds anything that helps. Most segments hold nothing; then say false, give no quotes, \
-and leave inference empty.
+- relevant: whether the segment holds something that the question needs: its answer, a part of it, or what tells \
+whom or what it means. What merely touches its subject is nothing. Most segments hold nothing; then say false, give no \
+quotes, and leave inference empty.
 - quotes: at most {MOST_QUOTES}, what helps most first. words: copied from the segment exactly, sign by sign, with \
 its spelling and its mistakes, nothing left out in the middle, nothing put right; as little as carries the meaning, \
 from a clause to a whole message. Where the same words stand in the segment several times, copy the time and the name \
 before them too. Words that are not found in the segment are thrown away. shows: in one sentence what the quote tells \
-about the question, with names instead of pronouns, and with relative times worked out from the time of the message.
-- inference: in one to three sentences what the quotes together say on the question, and what is missing. It rests on \
-the segment alone. Say which statement is the later one where two do not agree.
+about the question, with names instead of pronouns, as far as the segment names who is meant, and with relative times \
+worked out from the time of the message.
+- inference: in one to three sentences what the quotes together say on the question, and what is missing. For what \
+happened it rests on the segment alone; common knowledge may join a quote to the question, such as what a food is made \
+of. Say which statement is the later one where two do not agree.
 
 The task "sum up": say what the segment is about, so that it can be found by that later.
-- speakers: the names of those who speak, and of others who matter to what is told.
+- speakers: the names of those who speak, then of others who matter to what is told, each with a word or two on who \
+they are where the segment says it.
 - period: the dates from which to which the messages go, and other times that are spoken of.
 - key_items: things, places, works, groups and pets that have a name or matter, with the name that is used for them.
-- events: what happened, was planned, decided or found out, a sentence each, with names, places and dates, in order. \
-At most fifteen.
+- events: what happened, was planned, decided, found out or liked, a sentence each, with names, places and dates, in \
+the order in which it was told. At most twenty.
 Tell only what the segment says.
 
 {DATA_RULE}"""
 
 
-def prefix_of(reading: Reading) -> str:
-    """A segment as every prompt about it begins."""
-    return f"{shown(reading)}\n\n"
+def begun_with(reading: Reading) -> tuple[str, str]:
+    """A segment as a prompt about it begins, as prefix and text: one that still grows is no prefix to be kept."""
+    begin = f"{shown(reading)}\n\n"
+    return (begin, "") if reading.stable else ("", begin)
 
 
 def assist_prompt(reading: Reading, query: Query) -> Prompt:
     """What is asked of a segment on a question: the segment first, the question last."""
+    prefix, begin = begun_with(reading)
     return Prompt(
         role=Role.ASSIST,
         operation=ASSIST,
         subject=f"{query.text} ({reading.id})",
         system=SYSTEM,
-        prefix=prefix_of(reading),
-        text=f'Your task: "answer".\n\n{the_present(query)}\n\n{fenced("question", query.text)}',
+        prefix=prefix,
+        text=f'{begin}Your task: "answer".\n\n{the_present(query)}\n\n{fenced("question", query.text)}',
     )
 
 
 def summary_prompt(reading: Reading) -> Prompt:
     """What is asked of a segment that has been sealed."""
+    prefix, begin = begun_with(reading)
     return Prompt(
         role=Role.ASSIST,
         operation=SUMMARISE,
         subject=reading.id,
         system=SYSTEM,
-        prefix=prefix_of(reading),
-        text='Your task: "sum up".',
+        prefix=prefix,
+        text=f'{begin}Your task: "sum up".',
     )

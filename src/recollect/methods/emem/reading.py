@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 
+from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Scope
+from recollect.domain.time import Interval, at_instant
 from recollect.retain.segments import SegmentText, read_segment
 from recollect.store.protocol import StoreReader
-
-_ENTRY: Final = re.compile(r"(?<=\n)(?=\[)")  # a message's line begins with its time; further lines of it are indented
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +25,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a question may see of a segment, message by message."""
+    """What a question may see of a segment, message by message; ``stable`` where every question sees just this."""
 
     number: int
     text: str
     passages: tuple[Passage, ...]
+    stable: bool = False
 
     @property
     def id(self) -> str:
@@ -55,16 +55,21 @@ async def read(reader: StoreReader, number: int, scope: Scope) -> Reading:
     """Read a segment as a scope lets it be read; its text is empty where nothing of it may be seen.
 
     It holds what was recorded by ``as_of``, without messages that are excluded or are not of the sessions and speakers
-    that are asked for. Where none of these narrows the scope, the text of a sealed segment is the same at every time.
+    that are asked for; ``during`` keeps those whose turns were said in that time, or speak of it. Where none of these
+    narrows the scope, the text of a sealed segment is the same at every time.
     """
     found = await read_segment(reader, number, as_of=scope.as_of)
-    return reading_of(number, (pair for pair in lines_of(found) if _is_open(pair[0], scope)))
+    seen = [message for message in found.messages if _is_open(message, scope)]
+    if scope.during is not None:
+        seen = await _in_time(seen, scope.during, scope.as_of, reader)
+    kept = {message.id for message in seen}
+    lines = [(message, line) for message, line in lines_of(found) if message.id in kept]
+    return replace(reading_of(number, lines), stable=found.sealed and len(lines) == len(found.messages))
 
 
 def lines_of(segment: SegmentText) -> list[tuple[StoredMessage, str]]:
     """The messages of a segment, each with what of its text is the message's."""
-    lines = [line for line in _ENTRY.split(segment.text) if line]
-    return list(zip(segment.messages, lines, strict=True))
+    return list(zip(segment.messages, segment.lines, strict=True))
 
 
 def reading_of(number: int, lines: Iterable[tuple[StoredMessage, str]]) -> Reading:
@@ -85,3 +90,19 @@ def _is_open(message: StoredMessage, scope: Scope) -> bool:
         and (not scope.sessions or message.session in scope.sessions)
         and (not scope.speakers or message.speaker in scope.speakers)
     )
+
+
+async def _in_time(
+    messages: Sequence[StoredMessage], during: Interval, as_of: datetime | None, reader: StoreReader
+) -> list[StoredMessage]:
+    """The messages of turns that were said in a time or speak of it, as a recall of single items would have them."""
+    turns = await reader.items_from([message.id for message in messages], [ItemKind.TURN])
+    then = turns if as_of is None else [turn.as_of(as_of) for turn in turns]
+    timely = {id_ for turn in then if _is_timely(turn, during) for id_ in turn.sources}
+    return [message for message in messages if message.id in timely]
+
+
+def _is_timely(turn: Item, during: Interval) -> bool:
+    """Whether a turn was said in a time, or speaks of it (Hindsight, equation 13)."""
+    times = (at_instant(turn.mentioned), *(one.interval for one in turn.occurrences))
+    return any(time.overlaps(during) for time in times)
