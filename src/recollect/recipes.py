@@ -49,8 +49,9 @@ class Recipe:
 
     ``consolidate`` are in the order in which their work builds on each other. They, ``answer`` and ``reflect`` need a
     language model; without one a bank keeps the jobs that they would do. ``recall`` says how single items are found;
-    ``retrieve`` is built over that, where a recipe finds more than single items. ``model_reads_time`` asks it for the
-    times in questions that the rules cannot read, where no other time reader is given.
+    ``retrieve`` is built over that, where a recipe finds more than single items; ``reflect`` rests on single items
+    always. ``model_reads_time`` asks the model for the times in questions that the rules cannot read, where no other
+    time reader is given.
     """
 
     name: str
@@ -126,14 +127,13 @@ def assembled(
         time_reader=_time_reader(recipe, finders, model),
         settings=recipe.recall,
     )
-    parts = Parts(embedder=finders.embedder, retriever=tempr, model=model, names=names, clock=clock)
-    if recipe.retrieve is not None:
-        parts = replace(parts, retriever=recipe.retrieve.build(parts))
+    single = Parts(embedder=finders.embedder, retriever=tempr, model=model, names=names, clock=clock)
+    parts = single if recipe.retrieve is None else replace(single, retriever=recipe.retrieve.build(single))
     return Method(
         retriever=parts.retriever,
         consolidators=tuple(one.build(parts) for one in recipe.consolidate),
         answer=recipe.answer.build(parts),
-        reflect=recipe.reflect.build(parts),
+        reflect=recipe.reflect.build(single),  # an opinion rests on items, and can be told from which it came
     )
 
 

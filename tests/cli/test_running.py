@@ -199,3 +199,11 @@ def test_text_is_shown_and_never_obeyed():
     assert cut("one  two\nthree", 9) == "one two…"
     assert indented("a\nb", "> ") == "> a\n> b"
     assert table([("a", "bb"), ("ccc", "d")], right=(1,)) == "a    bb\nccc   d"
+
+
+def test_the_help_names_every_recipe():
+    from recollect.cli import options
+    from recollect.recipes import RECIPES
+
+    told = options.Recipe.__metadata__[0].help
+    assert [name for name in RECIPES if name not in told.replace(",", "").replace(";", "").split()] == []

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from recollect.domain.time import Precision
-from recollect.text.when.iso import read_date, read_span
+from recollect.text.when.iso import read_checked, read_date, read_span
 
 EAST = timezone(timedelta(hours=2))
 
@@ -28,7 +28,9 @@ def test_a_moment_is_in_the_zone_unless_it_names_its_own():
     assert read_date("2023-07-09 18:30:05Z", EAST).start == datetime(2023, 7, 9, 18, 30, 5, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("text", ["July 2023", "2023-13", "2023-02-30", "0001", "2023-07-09T25:00", "23-07-09"])
+@pytest.mark.parametrize(
+    "text", ["July 2023", "2023-13", "2023-02-30", "0001", "9999-12-31", "2023-07-09T25:00", "23-07-09"]
+)
 def test_what_is_no_date(text):
     with pytest.raises(ValueError, match="no"):
         read_date(text, UTC)
@@ -42,3 +44,13 @@ def test_a_span_may_be_open_and_does_not_end_before_it_starts():
     assert read_span(None, "2023-07", UTC).start is None
     with pytest.raises(ValueError, match="before it starts"):
         read_span("2023-05-03", "2023-05-01", UTC)
+
+
+def test_dates_that_are_in_order_are_read_wherever_the_one_that_names_no_offset_is():
+    """18:30 in Greenwich comes before 19:00 there, and after 19:00 two hours east of it."""
+    dates = "2023-07-09T18:30Z", "2023-07-09T19:00"
+    assert read_span(*dates, UTC) is not None
+    with pytest.raises(ValueError, match="before it starts"):
+        read_span(*dates, EAST)
+    assert read_checked(*dates, EAST) == read_span(*dates, UTC)
+    assert read_checked("2023-07", None, EAST) == read_span("2023-07", None, EAST)

@@ -275,11 +275,12 @@ class Bank(Queue):
         """Remove every message that meets any of these, with everything derived from it, and check that it is gone.
 
         ``messages`` by id; ``session`` and ``speaker`` by name; ``entity`` by id, name or any surface form: every
-        message of an item that mentions it, and every message that holds one of its names word for word; ``during``
-        by when it was said. What shared a turn with a forgotten message is kept, and encoded anew in the same
-        transaction, as is the summary of a segment that loses some of its messages; what shared something else that was
-        made of both, such as a fact, is read again in the background, and what goes though it was made of facts that
-        stay too, such as an observation, is made again of these. On an error nothing is forgotten.
+        message of an item that mentions it, and every message that holds one of its names word for word (of an episode
+        these alone, unless there is none); ``during`` by when it was said. What shared a turn with a forgotten message
+        is kept, and encoded anew in the same transaction, as is the summary of a segment that loses some of its
+        messages; what shared something else that was made of both, such as a fact, is read again in the background, and
+        what goes though it was made of facts that stay too, such as an observation, is made again of these. On an error
+        nothing is forgotten.
 
         Raises:
             InvalidInput: nothing was selected.

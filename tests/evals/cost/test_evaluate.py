@@ -212,3 +212,11 @@ def test_a_count_and_a_threshold_take_the_place_of_the_recipes():
 def test_a_name_that_is_none_is_refused(name, problem):
     with pytest.raises(InvalidInput, match=problem):
         system_named(name, EMBEDDER)
+
+
+async def test_conversations_without_a_message_cost_nothing():
+    report = await report_of(dataset(conversation([])), waiting(), Eager())
+    one = report.systems["recmem@3"]
+    assert (one.spent.calls, one.recurrence.units, one.recurrence.recurred, one.of_eager) == (0, 0, 0, None)
+    assert json.loads(json.dumps(report.to_json(), allow_nan=False))["systems"]["eager"]["calls"] == 0
+    assert report.to_table().startswith("a conversation")

@@ -1,5 +1,6 @@
 """What was said beside a message: models see it, and what they make of it goes with it."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from recmem_bank import AT, holding, opened, reply
@@ -71,6 +72,18 @@ async def test_a_message_that_was_found_brings_its_neighbours_along_once():
         assert "Whose turn is it?" not in asked.prompt.text, "what is narrowed stays narrowed"
 
 
+async def test_what_stands_beside_keeps_to_the_tokens_of_the_query():
+    asked = Asked()
+    async with opened(asked.model) as memory:
+        bank = await memory.bank("b")
+        await talk(bank)
+        await bank.ask("a@3", limit=1, max_tokens=12)
+        assert "Mine." in asked.prompt.text
+        assert "Whose turn is it?" not in asked.prompt.text
+        await bank.ask("a@3", limit=1, max_tokens=400)
+        assert "Whose turn is it?" in asked.prompt.text
+
+
 async def test_what_was_said_long_before_is_not_beside():
     model = FunctionModel(reply)
     async with opened(model) as memory:
@@ -83,3 +96,14 @@ async def test_what_was_said_long_before_is_not_beside():
     of_ada = [prompt.text for prompt in model.prompts if "a@" in prompt.text]
     assert of_ada
     assert not any("question" in text for text in of_ada)
+
+
+async def test_what_is_dated_long_after_a_unit_is_not_what_it_answers():
+    model = FunctionModel(reply)
+    async with opened(model) as memory:
+        bank = await memory.bank("b")
+        days = ((30, "Bram", "b@0 Who takes the dog?"), (0, "Ada", "c@0 I do."))
+        messages = [Message(id=f"m{d}", speaker=who, text=text, at=AT + timedelta(days=d)) for d, who, text in days]
+        await bank.retain([messages[0], replace(messages[1], important=True)], session="s", wait=True)
+    assert "I do." in model.prompts[0].text
+    assert "right after" not in model.prompts[0].text

@@ -33,6 +33,15 @@ def cos(degrees):
     return pytest.approx(np.cos(np.radians(degrees)), abs=1e-6)
 
 
+async def test_of_a_message_in_several_passages_the_first_is_the_unit():
+    async with opened() as memory:
+        bank = await memory.bank("bank")
+        await bank.retain(said("a@0 " + "word " * 1500 + "b@0 " + "word " * 1500, "c@0 short"))
+        assert len(await bank.items("turn")) == 4
+        vectors = await unit_vectors(bank._store)
+        assert np.allclose(vectors, await Compass().embed(["a@0", "c@0"]), atol=1e-3)
+
+
 def test_each_unit_with_the_second_nearest_before_it():
     """0, 10, 30, 90: the third has 30 and 20 before it, the fourth 90, 80 and 60."""
     found = similarities(at(0, 10, 30, 90), 2)
@@ -58,6 +67,7 @@ def test_the_threshold_is_the_quantile_above_which_the_share_lies():
         "never above what is reached"
     )
     assert share_above(reached, 0.8, 20) == 0.15, "3 of 20: those that have too few before them do not recur"
+    assert share_above(np.zeros(0, dtype=np.float32), 0.8, 0) == 0.0
 
 
 async def filled(bank, count=60):

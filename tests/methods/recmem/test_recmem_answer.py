@@ -1,5 +1,7 @@
 """Answering from three tiers: how many of each, in which sections, with which budget, what the reply may be."""
 
+from datetime import timedelta
+
 import pytest
 from recmem_bank import NOW, fact, opened, reply, said
 
@@ -50,6 +52,19 @@ def test_the_papers_budgets():
 def test_without_episodes_raw_words_have_all_the_room():
     (words,) = SETTINGS.tiers(consolidated=False)
     assert (words.kinds, words.limit, words.share) == ((ItemKind.TURN,), 25, 1.0)
+
+
+async def test_before_there_were_episodes_raw_words_had_all_the_room():
+    asked, clock = Asked(), [NOW]
+    async with opened(asked.model, clock=lambda: clock[0]) as memory:
+        bank = await memory.bank("bank")
+        await bank.retain(said(*(f"a@{n} x" for n in range(12))), session="s")
+        clock[0] += timedelta(hours=1)
+        await bank.work()
+        now, then = [await bank.ask("What of a@1?", as_of=at) for at in (None, NOW)]
+    assert {one.kind for one in now.evidence} == {ItemKind.EPISODE, ItemKind.SEMANTIC, ItemKind.TURN}
+    assert len([one for one in now.evidence if one.kind is ItemKind.TURN]) == 10
+    assert [one.kind for one in then.evidence] == [ItemKind.TURN] * 12
 
 
 @pytest.mark.parametrize("wrong", [{"k_sub": -1}, {"k_sub": 0, "k_epi": 0}, {"share_epi": 0.9}, {"share_sem": -0.1}])

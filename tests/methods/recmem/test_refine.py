@@ -1,6 +1,7 @@
 """Episodes and facts as values: what replies may say, the items they become, what the models are shown (7 to 9)."""
 
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -191,6 +192,36 @@ def test_equation_9_facts_with_their_type_time_and_what_they_replace():
     assert one.derived_from == (episode.id,)
     assert other.derived_from == (episode.id, "semantic:old:1")
     assert other.mentioned == AT + timedelta(hours=5)
+
+
+def test_a_date_with_an_offset_and_one_without_are_no_error_in_another_zone():
+    """The reply was held against UTC; 19:00 in Tokyo is before 18:30 in Greenwich."""
+    ((episode, _),) = made(("Ada sang.", 1))
+    east = timezone(timedelta(hours=9))
+    (one,) = (replace(one, at=one.at.astimezone(east)) for one in UNITS[0].messages)
+    told = Facts(facts=(fact("Ada sang.", 1, start="2024-05-01T18:30Z", end="2024-05-01T19:00"),))
+    ((item, _),) = fact_items(told, episode, [replace(UNITS[0], messages=(one,))], [], first=0, now=NOW)
+    assert item.occurred.start == datetime(2024, 5, 1, 18, 30, tzinfo=UTC)
+
+
+def test_a_fact_goes_with_the_known_one_that_it_has_words_from():
+    """Of "dog" and "Lyon" the exchanges and the episode say nothing; one fact that says "dog" is enough."""
+    ((episode, _),) = made(("Ada adopted Toby.", 1, 2, 3))
+    old = [
+        known("semantic:old:0", "Nora swims."),
+        known("semantic:old:1", "Toby is a dog."),
+        known("semantic:old:2", "Ada has a dog."),
+        known("semantic:old:3", "Ada lives in Lyon with her dog."),
+    ]
+
+    def origins(text, **more):
+        ((item, _),) = fact_items(Facts(facts=(fact(text, 1, **more),)), episode, UNITS, old, first=0, now=NOW)
+        return item.derived_from
+
+    assert origins("Ada adopted Toby.") == (episode.id,)
+    assert origins("Ada adopted the dog Toby in Lyon.") == (episode.id, "semantic:old:1", "semantic:old:3")
+    moved = origins("Ada moved with her dog from Lyon.", kind="update", replaces=(4,))
+    assert moved == (episode.id, "semantic:old:3"), "what it replaces has both words"
 
 
 def vector(degrees):

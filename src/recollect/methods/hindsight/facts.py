@@ -22,7 +22,7 @@ from recollect.retain.embed import embedded_text
 from recollect.retain.weave import Draft
 from recollect.text.terms import STOP_WORDS, words
 from recollect.text.when import describe
-from recollect.text.when.iso import read_span
+from recollect.text.when.iso import read_checked
 
 CAUSAL_WEIGHT: Final = 1.0  # section 4.1.4: whatever strength the model saw in it
 
@@ -172,7 +172,7 @@ def _numbers(text: str) -> set[str]:
 
 def _draft(fact: ExtractedFact, n: int, chunk: Chunk, confidence: float, now: datetime) -> Draft:
     sources = [chunk.shown[number - 1] for number in dict.fromkeys(fact.messages)]
-    span = read_span(fact.start, fact.end, sources[0].at.tzinfo)
+    span = read_checked(fact.start, fact.end, sources[0].at.tzinfo)
     text = narrative(fact)
     item = Item(
         id=chunk.fact_id(n),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -112,12 +113,11 @@ class TierAnswerer:
     async def respond(self, query: Query, reader: StoreReader) -> Response:
         """Recall from each tier, and answer from that; where nothing is found, no model is asked."""
         began = time.perf_counter()
-        consolidated = bool(await reader.items_of([ItemKind.EPISODE], limit=1))
-        tiers = self._settings.tiers(consolidated=consolidated)
+        tiers = self._tiers(query, consolidated=await _consolidated(reader, query.scope.as_of))
         gathered = await gather(query, reader, self._parts.retriever, tiers=tiers, sections=SECTIONS)
         if not gathered.entries:
             return Response(answer=nothing_found(gathered, began))
-        gathered = replace(gathered, entries=await in_conversation(gathered.entries, reader, query.scope))
+        gathered = replace(gathered, entries=await in_conversation(gathered.entries, reader, query))
 
         def check(reply: TierAnswered) -> None:
             gathered.require(reply.citations)
@@ -134,6 +134,18 @@ class TierAnswerer:
             receipt=receipt_of(gathered.recalls, [reply], began),
         )
         return Response(answer=answer)
+
+    def _tiers(self, query: Query, *, consolidated: bool) -> tuple[Tier, ...]:
+        """The tiers, none with more than the query asks for."""
+        tiers = self._settings.tiers(consolidated=consolidated)
+        return tuple(replace(tier, limit=min(tier.limit, query.limit)) for tier in tiers)
+
+
+async def _consolidated(reader: StoreReader, moment: datetime | None) -> bool:
+    """Whether there are episodes; by a moment, whether there were any then."""
+    if moment is None:
+        return bool(await reader.items_of([ItemKind.EPISODE], limit=1))
+    return any(item.recorded <= moment for item in await reader.items_of([ItemKind.EPISODE], superseded=True))
 
 
 _SYSTEM: Final = f"""You answer questions from a memory of conversations. It holds three kinds of entries, numbered \

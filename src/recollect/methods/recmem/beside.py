@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from math import inf
 from typing import Final
 
 from recollect.agent.evidence import WORDS, Entry, one_line
 from recollect.domain.messages import StoredMessage
-from recollect.domain.queries import Scope
+from recollect.domain.queries import Query, Scope
 from recollect.retain.turns import spoken
 from recollect.store.protocol import StoreReader
+from recollect.text.tokens import count_all
 
 CHARACTERS: Final = 300
 """So much is shown of what was said beside a message."""
@@ -19,22 +21,28 @@ CHARACTERS: Final = 300
 _LATELY: Final = timedelta(days=1)
 
 
-async def in_conversation(entries: Sequence[Entry], reader: StoreReader, scope: Scope) -> tuple[Entry, ...]:
+async def in_conversation(entries: Sequence[Entry], reader: StoreReader, query: Query) -> tuple[Entry, ...]:
     """Entries, where one is a message alone with what was said right before and after it: so a question that was found
     brings its answer along.
 
-    What is an entry itself is not told twice. A query that narrows what may come back keeps to what was found.
+    What is an entry itself is not told twice. A query that narrows what may come back keeps to what was found; the best
+    entries come first where the query's tokens do not suffice for all.
     """
-    if scope != Scope():
+    if query.scope != Scope():
         return tuple(entries)
-    words = [entry for entry in entries if entry.item.kind in WORDS]
+    words = sorted((one for one in entries if one.item.kind in WORDS), key=lambda one: -one.evidence.score)
     shown = {source for entry in words for source in entry.item.sources}
     said = {one.id: one for one in await reader.messages(shown)}
+    room = inf if query.max_tokens is None else query.max_tokens - sum(one.evidence.tokens for one in entries)
     told: dict[int, Entry] = {}
     for entry in words:
         own = said.get(entry.item.sources[0])
-        if own is not None and len(entry.item.sources) == 1:
-            lines = [_line(own, one) for one in await _beside(own, reader) if one.id not in shown]
+        if own is None or len(entry.item.sources) > 1:
+            continue
+        lines = [_line(own, one) for one in await _beside(own, reader) if one.id not in shown]
+        cost = sum(count_all(lines))
+        if lines and cost <= room:
+            room -= cost
             told[entry.number] = replace(entry, item=replace(entry.item, text="\n".join([entry.item.text, *lines])))
     return tuple(told.get(entry.number, entry) for entry in entries)
 

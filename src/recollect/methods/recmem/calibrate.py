@@ -139,8 +139,8 @@ def threshold(reached: Floats, share: float) -> float:
 
 
 def share_above(reached: Floats, theta: float, units: int) -> float:
-    """The share of all the units, 0 to 1, that come up often enough at a threshold."""
-    return round(int((reached >= theta).sum()) / units, 4)
+    """The share of all the units, 0 to 1, that come up often enough at a threshold; 0 of none."""
+    return round(int((reached >= theta).sum()) / units, 4) if units else 0.0
 
 
 def _rounded(value: Any) -> float:
@@ -148,12 +148,16 @@ def _rounded(value: Any) -> float:
 
 
 async def unit_vectors(reader: StoreReader) -> Floats:
-    """Vectors of the newest units, in the order in which they were kept: float32 ``(units, dimension)``."""
-    turns = {turn.sources[0]: turn.id for turn in reversed(await reader.items_of([ItemKind.TURN]))}
+    """Vectors of the newest units, in the order in which they were kept: float32 ``(units, dimension)``.
+
+    Of a message that is too long for one turn, the first passage stands for the unit, as in consolidation.
+    """
+    found = sorted(await reader.items_of([ItemKind.TURN]), key=lambda turn: turn.order, reverse=True)
+    turns = {turn.sources[0]: turn.id for turn in found}
     kept = [turns[message.id] for message in await reader.messages(turns)][-MOST_UNITS:]
     vectors = await reader.vectors(kept)
-    found = [vectors[unit] for unit in kept if unit in vectors]
-    return np.stack(found) if found else np.empty((0, reader.dimension), dtype=np.float32)
+    rows = [vectors[unit] for unit in kept if unit in vectors]
+    return np.stack(rows) if rows else np.empty((0, reader.dimension), dtype=np.float32)
 
 
 def threshold_setting(found: Calibration, *, share: float, now: datetime) -> tuple[str, str]:

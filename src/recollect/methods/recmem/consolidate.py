@@ -1,7 +1,8 @@
 """Consolidation on recurrence (RecMem, sections 3.3 and 3.4): merge first, then a cluster, episodes, facts.
 
 All of a bank's units are looked at in the order in which they were kept, by one job at a time; a unit is compared with
-what was kept before it alone. So it makes no difference to what is made whether messages came singly or in a batch.
+what was kept before it alone. So it makes no difference to what is made whether messages came singly or in a batch,
+unless an answer came only after what it answers had been looked at.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from recollect.methods.recmem.units import (
     worth_keeping,
 )
 from recollect.ports import Derive
+from recollect.retain.directory import short_hash
 from recollect.retain.embed import embedded_text
 from recollect.retain.weave import Draft, weave
 from recollect.store.protocol import StoreReader
@@ -161,12 +163,15 @@ class UnitConsolidator:
         Raises:
             ModelError: a model failed, and shall be asked again.
         """
+        aside = case.unit.item.sources
+        if job.id == KIND and job.attempts > self._settings.patience:  # of something else, such as calls without end
+            return None, aside
         try:
             return await self._outcome(case, reader, now), ()
         except (InvalidReply, NoAnswer):
             if job.id != KIND or job.attempts < self._settings.patience:
                 raise
-            return None, case.unit.item.sources
+            return None, aside
 
     async def _outcome(self, case: Case, reader: StoreReader, now: datetime) -> Outcome | None:
         """Merge first (equation 6); where that is not to be, episodes and their facts."""
@@ -286,7 +291,7 @@ async def _case(unit: Unit, vector: Vector, reader: StoreReader, recurrence: Rec
         unit=unit,
         episode=episode[0] if episode is not None and joined else None,
         label=label,
-        promoted=label is not None and is_promotion(label),
+        promoted=label is not None and (is_promotion(label) or unit.salient is not None),
         cluster=tuple(units[one.id] for one in cluster(own, related)),
     )
 
@@ -299,8 +304,10 @@ async def _in_context(case: Case, reader: StoreReader) -> Case:
 
 async def _is_as_shown(outcome: Outcome, reader: StoreReader) -> bool:
     """Whether everything that a model saw is still there and holds, in the same words, and is still in no episode."""
+    asked = {unit.before.id: unit.before for unit in outcome.shown if unit.before is not None}
     said = {message.id for unit in outcome.shown for message in unit.messages}
-    asked = {unit.before.id for unit in outcome.shown if unit.before is not None}
+    # A turn outlasts an answer in it that is forgotten.
+    said.update(source for turn in asked.values() for source in turn.sources)
     if len(await reader.messages(said)) < len(said) or len(await reader.items(asked)) < len(asked):
         return False
     hold = {item.id: item.text for item in await reader.items([one.id for one in outcome.items]) if not item.superseded}
@@ -320,8 +327,8 @@ async def _to_turns(item: Item, reader: StoreReader) -> list[Link]:
 
 
 def _aside_id(messages: Sequence[str]) -> str:
-    """The id of the job of a unit alone, by its first message, which may be called anything."""
-    return f"{KIND}#{messages[0]}" if messages else ""
+    """The id of the job of a unit alone. It may outlast the message that it is named after, so it does not tell it."""
+    return f"{KIND}#{short_hash(messages[0])}" if messages else ""
 
 
 def _jobs(messages: Mapping[str, Sequence[str]], due: datetime | None) -> tuple[Job, ...]:

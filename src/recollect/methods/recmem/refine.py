@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal
@@ -16,8 +17,9 @@ from recollect.domain.items import Item, ItemKind, Occurrence
 from recollect.methods.recmem.units import Unit, numbered
 from recollect.models.language import Prompt, Role
 from recollect.text.fence import DATA_RULE, fenced
+from recollect.text.terms import STOP_WORDS, words
 from recollect.text.when import describe
-from recollect.text.when.iso import read_span
+from recollect.text.when.iso import read_checked, read_span
 
 REFINE: Final = "recmem.refine"
 MOST_FACTS: Final = 9
@@ -133,11 +135,12 @@ def fact_items(
         now: when they are stored.
     """
     chain = episode.session.partition(":")[2]
+    seen = _content(f"{episode.text}\n{numbered(units, sys.maxsize)}")
     items = []
     for n, fact in enumerate(reply.facts, start=first):
         of = [units[number - 1] for number in dict.fromkeys(fact.exchanges)]
         replaced = tuple(known[number - 1].id for number in dict.fromkeys(fact.replaces))
-        span = read_span(fact.start, fact.end, of[0].messages[0].at.tzinfo)
+        span = read_checked(fact.start, fact.end, of[0].messages[0].at.tzinfo)
         item = Item(
             id=f"semantic:{chain}:{n}",
             kind=ItemKind.SEMANTIC,
@@ -149,12 +152,29 @@ def fact_items(
             recorded=now,
             order=of[0].messages[0].position * _FACTS_BETWEEN + n,
             occurrences=() if span is None else (Occurrence(words=describe(span), interval=span),),
-            # What it replaces, its own words tell of: when that is forgotten, it goes too.
-            derived_from=(episode.id, *replaced),
+            # What it replaces or has words from, it tells of: when that is forgotten, it goes too.
+            derived_from=(episode.id, *replaced, *_lenders(fact.text, seen, known, replaced)),
             label=fact.type,
         )
         items.append((item, replaced))
     return items
+
+
+def _lenders(text: str, seen: Set[str], known: Sequence[Item], replaced: Sequence[str]) -> Iterator[str]:
+    """The ids of known facts, ``replaced`` ones aside, that a new fact has words from which a model saw nowhere else.
+
+    One for each such word: while that stands, it is no word of something forgotten.
+    """
+    taken = _content(text) - seen
+    for fact in sorted(known, key=lambda fact: fact.id not in replaced):
+        lent = taken & _content(fact.text)
+        taken -= lent
+        if lent and fact.id not in replaced:
+            yield fact.id
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(words(text)) - STOP_WORDS
 
 
 def known_already(

@@ -104,7 +104,7 @@ async def in_context(units: Sequence[Unit], reader: StoreReader) -> tuple[Unit, 
 async def _in_context(unit: Unit, reader: StoreReader) -> Unit:
     first, *more = unit.messages
     said = [] if more else await reader.messages_before(first.session, first.position, 1)
-    asked = [one for one in said if one.speaker != first.speaker and first.at - one.at <= _LATELY]
+    asked = [one for one in said if one.speaker != first.speaker and abs(first.at - one.at) <= _LATELY]
     turns = await reader.items_from([one.id for one in asked], [ItemKind.TURN])
     return replace(unit, before=turns[-1] if turns else None)
 

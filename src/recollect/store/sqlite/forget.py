@@ -205,6 +205,7 @@ def _mark_entities(connection: sqlite3.Connection, names: Sequence[str]) -> None
     connection.execute(query("doomed_by_entity"), {"entities": ids})
     for name in surfaces.union(names):
         connection.execute(query("doomed_by_name"), {"phrase": phrase(name), "name": name})
+    connection.execute(query("doomed_by_episode"), {"entities": ids})
 
 
 def _bounds(during: Interval) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from typing import Final
 
 from recollect.domain.time import Interval, Precision, at_instant
@@ -34,8 +34,19 @@ def read_date(text: str, zone: tzinfo | None) -> Interval:
         if day and month:
             return day_of(date(year, month, day), zone)
         return month_of(year, month, zone) if month else year_of(year, zone)
-    except ValueError as exc:
+    except (ValueError, OverflowError) as exc:  # the day after the last one that there is
         raise ValueError(f"there is no {text!r}: {exc}") from exc
+
+
+def read_checked(start: str | None, end: str | None, zone: tzinfo | None) -> Interval | None:
+    """What :func:`read_span` reads in the zone, of dates that it can read in UTC.
+
+    Where one of them alone names an offset, they may be in order there and not in the zone; then they are read in UTC.
+    """
+    try:
+        return read_span(start, end, zone)
+    except ValueError:
+        return read_span(start, end, UTC)
 
 
 def read_span(start: str | None, end: str | None, zone: tzinfo | None) -> Interval | None:

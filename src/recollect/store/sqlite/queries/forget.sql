@@ -15,8 +15,19 @@ INSERT OR IGNORE INTO temp.doomed SELECT seq FROM message WHERE at >= :start AND
 
 -- name: doomed_by_entity
 INSERT OR IGNORE INTO temp.doomed
-SELECT s.message FROM mention m JOIN source s ON s.item = m.item
-WHERE m.entity IN (SELECT value FROM json_each(:entities));
+SELECT s.message FROM mention m JOIN item i ON i.seq = m.item JOIN source s ON s.item = m.item
+WHERE m.entity IN (SELECT value FROM json_each(:entities)) AND i.kind <> 'episode';
+
+-- name: doomed_by_episode
+-- An episode tells of many exchanges, and goes with any of them. Only where none of what it was made of is marked, all of
+-- it is: the name that it has is then nowhere else.
+INSERT OR IGNORE INTO temp.doomed
+SELECT s.message FROM mention m JOIN item i ON i.seq = m.item JOIN source s ON s.item = m.item
+WHERE m.entity IN (SELECT value FROM json_each(:entities)) AND i.kind = 'episode'
+  AND NOT EXISTS (
+      SELECT 1 FROM source o JOIN temp.doomed d ON d.seq = o.message
+      WHERE o.item = m.item OR o.item IN (SELECT origin FROM derivation WHERE item = m.item)
+  );
 
 -- name: surfaces_of
 SELECT DISTINCT surface FROM mention WHERE entity IN (SELECT value FROM json_each(:entities));
