@@ -2,14 +2,18 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from recollect import Memory, Message
+from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.segments import Stream
 from recollect.errors import ModelUnavailable
+from recollect.methods.emem.route import Routing
+from recollect.methods.hindsight.reflect import FormedOpinion, Reflected
 from recollect.recipes import Recipe
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings, line_of, read_segment
@@ -245,3 +249,25 @@ async def test_the_words_of_a_message_are_kept_in_its_messages_alone(tmp_path):
         assert rows
         assert all(cell is None or isinstance(cell, int) for row in rows for cell in row)
         assert "".join((await segment_texts(bank)).values()).count(line_of((await bank.messages())[0])) <= 1
+
+
+async def test_an_opinion_rests_on_single_items_where_segments_are_recalled(tmp_path):
+    belief = FormedOpinion(
+        statement="I think Ben likes the river.",
+        reasoning="He walks along it.",
+        confidence=0.7,
+        entities=("Ben",),
+        rests_on=(1,),
+    )
+    model = ScriptedModel([Reflected(answer="Yes.", abstained=False, citations=(1,), opinions=(belief,))])
+    async with opened(tmp_path, replace(windows(100, 20), retrieve=Routing()), model=model) as memory:
+        bank = await memory.bank("b")
+        await bank.retain(said(*range(12)))
+        recalled = await bank.recall("Does Ben like the river?")
+        answer = await bank.reflect("Does Ben like the river?")
+        (opinion,) = await bank.opinions()
+        there = {item.id for item in await bank.items("turn", "summary")}
+    assert {evidence.kind for evidence in recalled.evidence} == {ItemKind.SEGMENT}
+    assert answer.text == "Yes."
+    assert {citation.id for citation in answer.citations} <= there
+    assert answer.opinions == (opinion.id,)

@@ -92,7 +92,7 @@ def acting(master, *, assistants=None, plans=(), others=NOTHING):
     def answer(prompt, answer_type):
         match prompt.operation:
             case "emem.assist":
-                found = [reply for words, reply in (assistants or {}).items() if words in prompt.prefix]
+                found = [reply for words, reply in (assistants or {}).items() if words in prompt.asked]
                 reply = found[0] if found else others
             case "emem.plan":
                 reply = left.pop(0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from recollect.domain.items import ItemKind
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.segments import Segment
-from recollect.methods.emem.quotes import held, in_order, once, place_of, shown
+from recollect.methods.emem.quotes import Folded, held, in_order, once, shown
 from recollect.methods.emem.reading import lines_of, reading_of
 from recollect.retain.segments import segment_text
 
@@ -48,7 +48,7 @@ def test_a_quote_knows_its_message_its_speaker_and_its_time():
 
 
 def test_a_quote_over_two_messages_is_of_both():
-    ((quote,), _) = quotes_in(reading("Where from?", "Sweden."), "Where from? [2024-05-01 09:31] Bob: Sweden.")
+    ((quote,), _) = quotes_in(reading("Where from?", "Sweden."), "Where from? [Wed 2024-05-01 09:31] Bob: Sweden.")
     assert (quote.messages, quote.speaker) == (("m0", "m1"), "Ada")
 
 
@@ -58,7 +58,7 @@ def test_a_quote_over_two_messages_is_of_both():
         "I moved from Sweden",
         "  I  moved\n\tfrom Sweden  ",
         "I moved\u00a0from Sweden",
-        "[2024-05-01 09:30] Ada: I moved from Sweden, naïve as I was: “so it goes” 🙂.",
+        "[Wed 2024-05-01 09:30] Ada: I moved from Sweden, naïve as I was: “so it goes” 🙂.",
     ],
 )
 def test_whitespace_is_folded(words):
@@ -117,7 +117,7 @@ WORDS = st.text(alphabet="ab é\n\t\u00a0\u2003", max_size=40)
 def test_any_piece_of_a_text_is_found_in_it_and_is_the_same_but_for_whitespace(text, data):
     start = data.draw(st.integers(0, len(text)))
     piece = text[start : data.draw(st.integers(start, len(text)))]
-    span = place_of(piece, text)
+    span = Folded(text).place_of(piece)
     if not piece.strip():
         assert span is None
     else:
@@ -126,11 +126,13 @@ def test_any_piece_of_a_text_is_found_in_it_and_is_the_same_but_for_whitespace(t
 
 
 def test_every_line_is_its_messages_own():
-    texts = ["one\n\ntwo [2024-05-01 09:30] Bob: not a head", "", "[2024-05-01 09:30] Bob: nor this", "x\r\ny\x85z"]
+    head = "[Wed 2024-05-01 09:30] Bob:"
+    texts = [f"one\n\ntwo {head} not a head", "", f"{head} nor this", "x\r\ny\x85z"]
     segment = reading(*texts)
     assert [passage.message.id for passage in segment.passages] == ["m0", "m1", "m2", "m3"]
     assert segment.text == segment_text(Segment(number=3, first="m0"), [p.message for p in segment.passages]).text
-    assert segment.only({"m1", "m3"}).text == "[2024-05-01 09:31] Bob: \n[2024-05-01 09:33] Bob: x\n    y\n    z\n"
+    own = "[Wed 2024-05-01 09:31] Bob: \n[Wed 2024-05-01 09:33] Bob: x\n    y\n    z\n"
+    assert segment.only({"m1", "m3"}).text == own
 
 
 def test_a_cut_message_has_its_line_too():
@@ -138,5 +140,5 @@ def test_a_cut_message_has_its_line_too():
     text = segment_text(Segment(number=0, first="m0", start=24, last="m1", end=24), messages)
     lines = lines_of(text)
     assert [one.id for one, _ in lines] == ["m0", "m1"]
-    assert lines[0][1].startswith("[2024-05-01 09:30] Ada: ... ")
+    assert lines[0][1].startswith("[Wed 2024-05-01 09:30] Ada: ... ")
     assert "".join(line for _, line in lines) == text.text

@@ -9,12 +9,15 @@ from segment_bank import AT, EMBEDDER, opened, query
 
 from recollect.domain.items import ItemKind
 from recollect.domain.recalls import ArmStatus
-from recollect.errors import ModelUnavailable, RecallFailed
+from recollect.domain.time import Interval, Precision
+from recollect.errors import InvalidInput, ModelUnavailable, RecallFailed
+from recollect.methods.emem import places
 from recollect.methods.emem.evidence import EXCERPT
 from recollect.methods.emem.route import NO_SEGMENTS, Routing
 from recollect.methods.emem.settings import Pathway, RouteSettings
 from recollect.recall.settings import RecallSettings
-from recollect.retain.segments import read_segment
+from recollect.retain.segments import line_of, read_segment, words_in
+from recollect.text.tokens import count_tokens
 
 TALK = (
     "My kite is stuck in the old oak tree behind the school.",
@@ -96,7 +99,7 @@ async def test_one_that_does_not_fit_comes_as_an_excerpt_of_what_was_found():
     assert whole.evidence[0].tokens > 40
     (excerpt,) = found.evidence
     assert (excerpt.id, excerpt.label) == ("segment:0", EXCERPT)
-    assert excerpt.text == f"[2024-05-01 09:30] Ada: {TALK[0]}\n"
+    assert excerpt.text == f"[Wed 2024-05-01 09:30] Ada: {TALK[0]}\n"
     assert excerpt.sources == ("m0",)
     assert found.receipt.cut_by_budget == len(whole.evidence)
     assert found.receipt.tokens == excerpt.tokens <= 40
@@ -170,6 +173,36 @@ async def test_only_the_speakers_asked_for_are_seen():
         found = await retrieve(bank, "What about the canoe and the bread?", speakers=("Bob",), max_tokens=None)
     assert {one.speaker for one in found.evidence} == {"Bob"}
     assert not any(words in one.text for one in found.evidence for words in TALK[:4])
+
+
+async def test_only_what_was_said_in_a_time_or_speaks_of_it_is_seen():
+    async with opened(length=500) as bank:
+        for day, text in enumerate((*TALK[:4], "The fair was on 2 May 2024.")):
+            await bank.say(text, at=AT + timedelta(days=day))
+        during = Interval(start=AT + timedelta(days=0.5), end=AT + timedelta(days=2.5), precision=Precision.RANGE)
+        found = await retrieve(bank, "What about the kite, the bread and the fair?", during=during, max_tokens=None)
+    (segment,) = found.evidence
+    said = [line.partition(": ")[2] for line in segment.text.splitlines()]
+    assert said == [*TALK[1:3], "The fair was on 2 May 2024."]
+    assert reports(found)["summary"].status is ArmStatus.IDLE
+
+
+HIDING = {"as of": {"as_of": AT + timedelta(minutes=2, seconds=30)}, "exclude": {"exclude": frozenset({"m3"})}}
+
+
+@pytest.mark.parametrize("how", HIDING)
+async def test_that_a_summary_is_hidden_is_no_sign_against_its_segment(how):
+    """Of two segments that were said in the same words, the one whose summary may not speak is not set back."""
+    async with opened(length=2 * count_tokens(f"[Wed 2024-05-01 09:30] Ada: {TALK[0]}\n"), overlap=0) as bank:
+        for text in (TALK[0], TALK[0], TALK[0], TALK[0], TALK[1]):
+            await bank.say(text)
+        first, second, _ = await bank.store.segments()
+        found = await route(bank, TALK[0], **HIDING[how])
+    assert (first.last, second.first, second.last) == ("m1", "m2", "m3")
+    activated = {one.number: one for one in found.activated}
+    assert {why.arm for why in activated[0].why} == {"summary", "vector", "keyword"}
+    assert {why.arm for why in activated[1].why} == {"vector", "keyword"}
+    assert activated[1].strength == pytest.approx(activated[0].strength, rel=0.1)
 
 
 async def test_as_of_reads_what_was_recorded_by_then():
@@ -277,6 +310,12 @@ async def test_when_no_pathway_can_look_that_is_an_error():
             await router.retrieve(query("Where is the kite stuck?"), Broken(bank.store, "semantic", failing))
 
 
+@pytest.mark.parametrize("settings", [{"tau": 0}, {"pathways": ()}])
+def test_settings_that_could_activate_nothing_are_refused(settings):
+    with pytest.raises(InvalidInput):
+        RouteSettings(**settings)
+
+
 async def test_an_empty_bank_has_nothing_and_no_error():
     async with opened() as bank:
         found = await retrieve(bank, "Where is the kite stuck?")
@@ -284,7 +323,7 @@ async def test_an_empty_bank_has_nothing_and_no_error():
 
 
 async def test_a_turn_at_an_edge_stands_where_it_is_whole():
-    async with opened(length=60, overlap=25) as bank:
+    async with opened(length=70, overlap=32) as bank:
         await bank.say(*TALK)
         segments = await bank.store.segments()
         cut = {(s.last, s.number) for s in segments if s.end is not None} | {
@@ -301,10 +340,38 @@ async def _holders(bank, id_):
     return (await bank.store.segments_of([id_]))[id_]
 
 
+FILLER = " ".join(f"Line {n} tells of harvests, harbours and weather in the north." for n in range(160))
+PASSWORD = "The password of the lighthouse is marmalade."
+
+
+@pytest.mark.parametrize("length", [600, 8192])
+@pytest.mark.parametrize("text", [f"{FILLER}\n\n{PASSWORD}", f"{PASSWORD}\n\n{FILLER}"], ids=["last", "first"])
+async def test_of_a_message_too_long_for_the_budget_the_words_that_were_found_are_shown(text, length):
+    async with opened(length=length, overlap=20) as bank:
+        await bank.say(text)
+        (message,) = await bank.store.messages()
+        found = await retrieve(bank, "What is the password of the lighthouse?", max_tokens=2000)
+    assert count_tokens(line_of(message)) > 2000 >= found.receipt.tokens == sum(one.tokens for one in found.evidence)
+    best = next(one for one in found.evidence if PASSWORD in one.text)
+    assert best.text.startswith("[Wed 2024-05-01 09:30] Ada: ")
+    assert best.sources == ("m0",)
+    assert {one.label for one in found.evidence} <= {"", EXCERPT}
+
+
+async def test_a_long_message_is_cut_once_however_many_of_its_passages_are_found(monkeypatch):
+    cuts = []
+    monkeypatch.setattr(places, "words_in", lambda *given: cuts.append(given) or words_in(*given))
+    async with opened(length=600, overlap=20) as bank:
+        await bank.say("\n\n".join([FILLER] * 4))
+        found = await route(bank, "What do the lines tell of harvests?", limit=20)
+        holders = len((await bank.store.segments_of(["m0"]))["m0"])
+    assert sum(len(one.hits) for one in found.activated) > 4
+    assert len(cuts) == holders
+
+
 async def test_a_passage_of_a_long_message_stands_where_its_words_do():
     async with opened(length=600, overlap=20) as bank:
-        filler = " ".join(f"Line {n} tells of harvests, harbours and weather in the north." for n in range(160))
-        await bank.say(f"{filler}\n\nThe password of the lighthouse is marmalade.")
+        await bank.say(f"{FILLER}\n\n{PASSWORD}")
         found = await route(bank, "What is the password of the lighthouse?")
         texts = {one.number: (await read_segment(bank.store, one.number)).text for one in found.activated}
     assert len(texts) > 1

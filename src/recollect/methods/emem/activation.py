@@ -15,11 +15,12 @@ Strengths = Mapping[Pathway, Mapping[int, float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A turn that was found: the messages it holds, the segments that hold it, what each pathway brought it (0 to 1).
+    """A turn that was found: its words, the messages it holds, the segments that hold it, what each pathway brought it.
 
-    ``strength`` is what they brought it together.
+    That lies between 0 and 1; ``strength`` is what they brought it together.
     """
 
+    words: str = ""
     messages: tuple[str, ...]
     segments: tuple[int, ...]
     strengths: Mapping[Pathway, float]
@@ -74,8 +75,8 @@ def activate(
 ) -> tuple[Activated, ...]:
     """The union of what the pathways activate (equation 5), cut to the ``tau`` strongest segments; the strongest first.
 
-    ``unsummed`` are the segments that have no summary: it counts for them as much as the others' do on average, since
-    that none speaks of them is no sign for or against.
+    ``unsummed`` are the segments of which no summary could speak: they count as if one brought what the others' bring
+    on average, since that none speaks of them is no sign for or against.
 
     Strengths add up rather than ranks, since they lie on scales of their own accord: on LoCoMo's development part that
     puts more of the evidence into 4 segments than reciprocal ranks or taking turns do, and to keep a place for the best

@@ -14,7 +14,7 @@ from recollect.domain.answers import Answer, AnswerReceipt, Citation, Step
 from recollect.domain.queries import Query
 from recollect.domain.recalls import Evidence
 from recollect.domain.usage import Usage
-from recollect.errors import ModelError
+from recollect.errors import ModelError, RecallFailed
 from recollect.methods.emem.activation import Hit
 from recollect.methods.emem.assistants import ask_all
 from recollect.methods.emem.evidence import evidence_within
@@ -84,7 +84,7 @@ class Reconstructor:
             before = known
             try:
                 known = await self._pass(query, plan.query, reader, known)
-            except ModelError as exc:  # what the earlier passes have brought still counts
+            except (ModelError, RecallFailed) as exc:  # what the earlier passes have brought still counts
                 return known.ended(Ending.FAILED, f"pass {len(known.asked) + 1}: {type(exc).__name__}: {exc}")
             if len(known.quotes) == len(before.quotes):
                 return known.ended(Ending.CONVERGED)
@@ -170,7 +170,7 @@ def _evidence(known: Known, quotes: Sequence[Quote], max_tokens: int | None) -> 
     single = (one for recall in known.recalls for one in recall.evidence if one.id in ids)
     hits: dict[str, list[Hit]] = {}
     for rank, quote in enumerate(quotes):
-        hit = Hit(messages=quote.messages, segments=(), strengths={}, strength=-float(rank))
+        hit = Hit(words=quote.words, messages=quote.messages, segments=(), strengths={}, strength=-float(rank))
         hits.setdefault(quote.id, []).append(hit)
     first = {reading.id: (one, reading) for one, reading in reversed(known.read)}
     pairs = [(replace(one, hits=tuple(hits[id_])), reading) for id_, (one, reading) in first.items() if id_ in ids]

@@ -104,7 +104,7 @@ def weight_of(pathway: Pathway, settings: RouteSettings) -> float:
 async def summary(view: View) -> Brought:
     """Global alignment: the meaning and the words of summaries."""
     if view.narrowed:
-        raise Idle("a summary tells of more than the sessions or speakers that are asked for")
+        raise Idle("a summary tells of more than the sessions, speakers or times that are asked for")
     found = []
     if view.probe.vector.any():
         found.append((await view.summaries.semantic(view.candidates)).refs)
@@ -195,7 +195,7 @@ def _by_words(question: Question, dimension: int) -> Probe:
 
 def _is_narrowed(scope: Scope) -> bool:
     """Whether the scope leaves out a part of what a segment holds."""
-    return bool(scope.sessions or scope.speakers)
+    return bool(scope.sessions or scope.speakers or scope.during)
 
 
 def reports_of(looked: Mapping[Pathway, Looked]) -> Sequence[ArmReport]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.agent.evidence import one_line
 from recollect.domain.items import Item
 from recollect.domain.messages import StoredMessage
 from recollect.domain.segments import Segment
@@ -24,10 +26,10 @@ _STEP: Final = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cut:
-    """A message that no segment holds whole, and the segments that hold some of it."""
+    """A message that no segment holds whole: by segment the words of it there, and how many were asked for of these."""
 
-    message: StoredMessage
-    segments: tuple[Segment, ...]
+    words: Mapping[int, str]
+    asked: Mapping[int, int]
 
 
 async def places_of(turns: Sequence[Item], asked: Terms, reader: StoreReader) -> list[tuple[int, ...]]:
@@ -45,12 +47,11 @@ async def places_of(turns: Sequence[Item], asked: Terms, reader: StoreReader) ->
     cut = [lead for lead, found in whole.items() if not found]
     messages = {message.id: message for message in await reader.messages(cut)} if cut else {}
     parts = {
-        lead: _Cut(message=messages[lead], segments=tuple(segments[n] for n in numbers[lead] if n in segments))
-        for lead in cut
-        if lead in messages
+        lead: await asyncio.to_thread(_cut, message, [segments[n] for n in numbers[lead] if n in segments], asked)
+        for lead, message in messages.items()
     }
     return [
-        _by_words(turn, parts[lead], asked) if lead in parts else whole.get(lead, ())
+        _by_words(turn, parts[lead]) if lead in parts else whole.get(lead, ())
         for turn, lead in zip(turns, leads, strict=True)
     ]
 
@@ -67,21 +68,26 @@ def _cuts(segment: Segment, message: str) -> bool:
     return (message == segment.first and segment.start > 0) or (message == segment.last and segment.end is not None)
 
 
-def _by_words(turn: Item, cut: _Cut, asked: Terms) -> tuple[int, ...]:
+def _cut(message: StoredMessage, segments: Sequence[Segment], asked: Terms) -> _Cut:
+    """What each segment holds of a message. It is read once for all its passages, since it may be very long."""
+    words = {segment.number: one_line(words_in(segment, message)) for segment in segments}
+    return _Cut(words=words, asked={n: len(np.intersect1d(terms(one), asked)) for n, one in words.items()})
+
+
+def _by_words(turn: Item, cut: _Cut) -> tuple[int, ...]:
     """Of the segments that hold some of a message, those that hold most of what was asked for.
 
     The turn may be but a passage of the message: segments that hold none of it do not count. Of segments that hold as
     much of what was asked for, those count that hold most of the turn.
     """
-    samples = _samples(" ".join(turn.text.split()))
-    words = {segment.number: " ".join(words_in(segment, cut.message).split()) for segment in cut.segments}
-    held = {number: sum(sample in one for sample in samples) for number, one in words.items()}
-    some = {number: words[number] for number, count in held.items() if count} or words
-    worth = {number: (len(np.intersect1d(terms(one), asked)), held[number]) for number, one in some.items()}
+    wanted = samples(one_line(turn.text))
+    held = {number: sum(sample in one for sample in wanted) for number, one in cut.words.items()}
+    some = [number for number, count in held.items() if count] or list(cut.words)
+    worth = {number: (cut.asked[number], held[number]) for number in some}
     most = max(worth.values(), default=(0, 0))
     return tuple(number for number, one in worth.items() if one == most)
 
 
-def _samples(text: str) -> list[str]:
+def samples(text: str) -> list[str]:
     """A few characters now and then."""
     return [text[at : at + _SAMPLE] for at in range(0, max(len(text) - _SAMPLE, 1), _STEP)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Final
 
 from recollect.agent.evidence import indented, one_line, weekday_and_time
@@ -62,9 +63,9 @@ def held(quoted: Iterable[tuple[str, str]], reading: Reading) -> tuple[tuple[Quo
 
     Where words stand in it more than once, the first place counts.
     """
-    text = shown_words(reading)
+    text = Folded(shown_words(reading))
     given = list(quoted)
-    spans = [(place_of(words, text), shows) for words, shows in given]
+    spans = [(text.place_of(words), shows) for words, shows in given]
     quotes = tuple(_quote(span, reading, shows) for span, shows in spans if span is not None)
     return quotes, len(given) - len(quotes)
 
@@ -88,14 +89,24 @@ def _quote(span: tuple[int, int], reading: Reading, shows: str) -> Quote:
     )
 
 
-def place_of(words: str, text: str) -> tuple[int, int] | None:
-    """From and to before which character words stand in a text, whitespace folded; ``None`` where they do not."""
-    looked_for = one_line(words)
-    if not looked_for:
-        return None
-    folded, places = _folded(text)
-    at = folded.find(looked_for)
-    return None if at < 0 else (places[at], places[at + len(looked_for) - 1] + 1)
+class Folded:
+    """A text to look for words in, whitespace folded: once, when that is first done, however much is looked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _fold(self) -> tuple[str, list[int]]:
+        return _folded(self._text)
+
+    def place_of(self, words: str) -> tuple[int, int] | None:
+        """From and to before which character words stand in the text; ``None`` where they do not."""
+        looked_for = one_line(words)
+        if not looked_for:
+            return None
+        folded, places = self._fold
+        at = folded.find(looked_for)
+        return None if at < 0 else (places[at], places[at + len(looked_for) - 1] + 1)
 
 
 def _folded(text: str) -> tuple[str, list[int]]:

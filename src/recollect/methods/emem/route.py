@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from recollect.domain.items import ItemKind
-from recollect.domain.queries import Query
+from recollect.domain.queries import Query, Scope
 from recollect.domain.recalls import ArmStatus, Recall, RecallReceipt
 from recollect.errors import RecallFailed
 from recollect.methods.emem.activation import Activated, Hit, activate, by_segment, combined, homes, union
@@ -22,6 +22,7 @@ from recollect.methods.emem.reading import read, segment_id
 from recollect.methods.emem.settings import Pathway, RouteSettings
 from recollect.methods.parts import Parts
 from recollect.recall.analyze import read_question
+from recollect.retain.summarise import summary_id
 from recollect.store.protocol import Search, StoreReader
 
 NO_SEGMENTS: Final = "the bank holds no segments: its messages were kept by another recipe, and single items stand in"
@@ -115,8 +116,8 @@ class Router:
             {**by_segment(hits, numbers), **await _by_summary(looked, view.summaries)}, query.scope.exclude
         )
         found = union(list(map(list, strengths.values())))
-        still_open = [segment.number for segment in await reader.segments(found) if not segment.sealed]
-        activated = activate(strengths, min(self._settings.tau, query.limit), weights, still_open)
+        unsummed = set(found).difference(await _summed(found, query.scope, reader))
+        activated = activate(strengths, min(self._settings.tau, query.limit), weights, unsummed)
         return Routed(
             activated=tuple(replace(one, hits=_hits_in(one.number, hits, numbers)) for one in activated),
             receipt=RecallReceipt(
@@ -147,7 +148,9 @@ async def _hits(
         strengths: dict[Pathway, float] = {p: one[ref] for p, one in brought.items() if ref in one}
         strength = combined(strengths, weights)
         if segments:
-            hits.append(Hit(messages=turn.sources, segments=segments, strengths=strengths, strength=strength))
+            hits.append(
+                Hit(words=turn.text, messages=turn.sources, segments=segments, strengths=strengths, strength=strength)
+            )
     return hits, len(loaded) - len(hits)
 
 
@@ -156,6 +159,15 @@ async def _by_summary(looked: Mapping[Pathway, Looked], summaries: Search) -> di
     brought: Brought = looked[Pathway.SUMMARY].brought if Pathway.SUMMARY in looked else {}
     loaded = await summaries.load(np.array(list(brought), dtype=np.int64)) if brought else []
     return {Pathway.SUMMARY: {item.order: brought[ref] for ref, item in loaded}} if loaded else {}
+
+
+async def _summed(numbers: Iterable[int], scope: Scope, reader: StoreReader) -> list[int]:
+    """The segments of which a summary could have spoken: they have one that the scope does not hide."""
+    return [
+        item.order
+        for item in await reader.items(map(summary_id, numbers))
+        if (scope.as_of is None or item.recorded <= scope.as_of) and scope.exclude.isdisjoint((item.id, *item.sources))
+    ]
 
 
 def _hits_in(number: int, hits: Sequence[Hit], numbers: Sequence[int]) -> tuple[Hit, ...]:

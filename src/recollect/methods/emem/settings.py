@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from recollect.errors import InvalidInput
 from recollect.recall.settings import RecallSettings
 
 
@@ -28,17 +29,32 @@ class RouteSettings:
     """How segments are activated: at most ``tau`` of them, by ``pathways``.
 
     ``recall`` lends the weights of its signals, its deadline for a pathway, and how many candidates an effort buys.
+
+    Raises:
+        InvalidInput: nothing could ever be activated.
     """
 
     tau: int = 8
     pathways: tuple[Pathway, ...] = tuple(Pathway)
     recall: RecallSettings = field(default_factory=RecallSettings)
 
+    def __post_init__(self) -> None:
+        if self.tau < 1 or not self.pathways:
+            raise InvalidInput("routing needs a tau of 1 at least, and a pathway")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconstructionSettings:
-    """How a question is answered: with at most ``steps`` passes, ``concurrency`` segments read at a time."""
+    """How a question is answered: with at most ``steps`` passes, ``concurrency`` segments read at a time.
+
+    Raises:
+        InvalidInput: one of these is less than 1.
+    """
 
     mode: Mode = Mode.DIRECT
     steps: int = 3
     concurrency: int = 8
+
+    def __post_init__(self) -> None:
+        if min(self.steps, self.concurrency) < 1:
+            raise InvalidInput("a question takes one pass at least, and reading one segment at a time")

@@ -93,7 +93,7 @@ async def test_the_prompt_begins_as_an_assistants_does():
     assist = assist_prompt(reading, query("Where is the kite?"))
     assert (prompt.role, prompt.operation, prompt.subject) == (Role.ASSIST, "emem.summarise", "segment:0")
     assert (prompt.system, prompt.prefix) == (assist.system, assist.prefix)
-    assert prompt.prefix.startswith(f"<segment>\n[2024-05-01 09:30] Ada: {TALK[0]}\n")
+    assert prompt.prefix.startswith(f"<segment>\n[Wed 2024-05-01 09:30] Ada: {TALK[0]}\n")
     assert prompt.prefix.endswith("\n</segment>\n\n")
     assert prompt.text == 'Your task: "sum up".'
     assert DATA_RULE in prompt.system

@@ -1,0 +1,122 @@
+"""What is shown of a segment that does not fit: the lines that were found, and of a long line the words that were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from recollect.domain.messages import StoredMessage
+from recollect.methods.emem.activation import Hit
+from recollect.methods.emem.places import samples
+from recollect.methods.emem.quotes import Folded
+from recollect.methods.emem.reading import Reading, reading_of
+from recollect.retain.segments import CONTINUED, head_of
+from recollect.retain.turns import parts_of
+from recollect.text.tokens import count_all
+
+Span = tuple[int, int]
+"""From and to before which character of a line."""
+
+Spans = tuple[Span, ...]
+"""In order, and apart from each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A message's line in a segment; ``folded`` is it to look for words in, ``passages`` are all of the message's."""
+
+    message: StoredMessage
+    text: str
+    folded: Folded
+    passages: tuple[str, ...]
+
+    def whole(self, hit: Hit) -> Spans:
+        """All of it, whatever was found in it."""
+        return ((0, len(self.text)),)
+
+    def found(self, hit: Hit) -> Spans:
+        """Where the words of a turn stand that it was found by."""
+        wanted = (hit.words, *(passage for passage in self.passages if passage in hit.words))
+        return joined(span for span in map(self._span, wanted) if span is not None)
+
+    def _span(self, words: str) -> Span | None:
+        """Where words stand in it: where an edge of the segment cuts them, what it has of them, as far as is known."""
+        own = self.folded.place_of(words)
+        places = [own] if own else [self.folded.place_of(sample) for sample in samples(words)]
+        there = [place for place in places if place is not None]
+        if not there:
+            return None
+        start = min(start for start, _ in there)
+        return 0 if start <= len(head_of(self.message)) else start, max(end for _, end in there)
+
+    def shown(self, spans: Spans) -> str:
+        """Some of it, under its head; nothing where there are no spans."""
+        if not spans or spans == ((0, len(self.text)),):
+            return self.text if spans else ""
+        begin = f"{head_of(self.message)}{CONTINUED}" if spans[0][0] else ""
+        end = f" {CONTINUED.rstrip()}" if spans[-1][1] < len(self.text.rstrip()) else ""
+        words = f" {CONTINUED}".join(self.text[slice(*span)].strip() for span in spans)
+        return f"{begin}{words}{end}\n"
+
+
+class Excerpt:
+    """What of a segment is shown so far."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._number = reading.number
+        texts = [(one.message, reading.text[one.start : one.end]) for one in reading.passages]
+        self._lines = {message.id: _line(message, text) for message, text in texts}
+        self._spans: dict[str, Spans] = {}
+
+    @property
+    def reading(self) -> Reading:
+        """The lines of it."""
+        return reading_of(
+            self._number,
+            [(line.message, line.shown(self._spans[id_])) for id_, line in self._lines.items() if self._spans.get(id_)],
+        )
+
+    def take(self, hit: Hit, room: int) -> int:
+        """Show the lines of a turn as well, or its words, if that goes into so many tokens; gives what it has cost."""
+        lines = {id_: self._lines[id_] for id_ in dict.fromkeys(hit.messages) if id_ in self._lines}
+        before = {id_: self._spans.get(id_, ()) for id_ in lines}
+        ways: tuple[Callable[[Line, Hit], Spans], ...] = (Line.whole, Line.found)
+        for way in ways:
+            after = {id_: joined((*before[id_], *way(line, hit))) for id_, line in lines.items()}
+            cost = self._cost(after) - self._cost(before)
+            if cost <= room:
+                self._spans |= after
+                return cost
+        return 0
+
+    def _cost(self, spans: dict[str, Spans]) -> int:
+        return sum(count_all([self._lines[id_].shown(some) for id_, some in spans.items()]))
+
+
+def excerpts(found: Iterable[tuple[Hit, Reading]], room: int) -> dict[int, Reading]:
+    """What of segments goes into so many tokens, by their numbers: the lines of turns, those of the first first.
+
+    Of a line that does not go into the room that is left, it is the words that were found in it.
+    """
+    made: dict[int, Excerpt] = {}
+    for hit, reading in found:
+        if reading.number not in made:
+            made[reading.number] = Excerpt(reading)
+        room -= made[reading.number].take(hit, room)
+    readings = {number: excerpt.reading for number, excerpt in made.items()}
+    return {number: reading for number, reading in readings.items() if reading.text}
+
+
+def _line(message: StoredMessage, text: str) -> Line:
+    return Line(message, text, Folded(text), tuple(part.text for part in parts_of(message)))
+
+
+def joined(spans: Iterable[Span]) -> Spans:
+    """The spans in order, as one where they overlap or meet."""
+    apart: list[Span] = []
+    for start, end in sorted(spans):
+        if apart and start <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
+        else:
+            apart.append((start, end))
+    return tuple(apart)
