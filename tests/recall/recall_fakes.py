@@ -11,7 +11,7 @@ from recollect.domain.queries import Query
 from recollect.domain.signals import SIGNAL_NAMES, Signals
 from recollect.recall.pipeline import TemprRetriever
 from recollect.recall.settings import RecallSettings
-from recollect.store.protocol import LINK_KINDS, Edges, Hits
+from recollect.store.search import LINK_KINDS, Edges, Hits
 from recollect.testing.models import HashEmbedder
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)

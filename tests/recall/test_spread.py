@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from recollect.domain.links import LinkKind
 from recollect.recall.settings import SpreadSettings
 from recollect.recall.spread import merged, step, strongest
-from recollect.store.protocol import LINK_KINDS, Edges
+from recollect.store.search import LINK_KINDS, Edges
 
 PLAIN = SpreadSettings(decay=0.5, floor=0.0, multipliers=dict.fromkeys(LinkKind, 1.0))
 

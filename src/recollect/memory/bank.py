@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Unpack
@@ -13,32 +13,30 @@ from recollect.domain.answers import Answer
 from recollect.domain.banks import BankInfo, Profile
 from recollect.domain.changes import Changeset
 from recollect.domain.entities import Merge
-from recollect.domain.items import Item, ItemKind
-from recollect.domain.messages import Message, StoredMessage
-from recollect.domain.opinions import Opinion
+from recollect.domain.items import ItemKind
+from recollect.domain.messages import Message
 from recollect.domain.queries import Effort
 from recollect.domain.recalls import Recall
 from recollect.domain.receipts import ForgetReceipt, RetainReceipt
 from recollect.domain.time import Interval
 from recollect.errors import InvalidInput, NoModel, RecollectError
-from recollect.memory.asking import Narrowing, kinds_of, names_of, query_of
+from recollect.memory.asking import Narrowing, names_of, query_of
 from recollect.memory.calibrate import Calibration, calibrated, threshold_of
 from recollect.memory.merges import undo_merge
-from recollect.memory.naming import entity_id_of, session_name
+from recollect.memory.naming import session_name
 from recollect.memory.queue import Queue, jobs_to_remake, reading
 from recollect.memory.rebuild import reembed
 from recollect.memory.staff import Work
-from recollect.memory.transfer import export_lines, import_lines
+from recollect.memory.transfer import import_lines
 from recollect.memory.unanswered import evidence_only
 from recollect.methods.hindsight.background import merged_background
-from recollect.methods.hindsight.opinions import opinions_of
 from recollect.models.embedder import Embedder
 from recollect.models.language import LanguageModel
 from recollect.ports import Response, with_jobs
 from recollect.recipes import Method
 from recollect.retain.encode import TurnEncoder
 from recollect.store.optimistic import commit_derived, until_current
-from recollect.store.profiles import profile_setting, read_profile
+from recollect.store.profiles import profile_setting
 from recollect.store.protocol import Selection, Store
 
 Clock = Callable[[], datetime]
@@ -218,31 +216,6 @@ class Bank(Queue):
         query = query_of(question, narrowed, self._clock())
         return await self._settled(await self._method(recipe).reflect.respond(query, self._store))
 
-    async def items(self, *kinds: ItemKind | str, entity: str | None = None) -> list[Item]:
-        """Items of some kinds that hold now, what was said last first.
-
-        ``entity``: only those that mention it, by id, name or any surface form.
-
-        Raises:
-            InvalidInput: a kind is unknown, or the bank knows nobody and nothing of that name.
-        """
-        return await self._store.items_of(kinds_of(kinds), entity=await entity_id_of(self._store, entity))
-
-    async def opinions(self, *, entity: str | None = None) -> list[Opinion]:
-        """What the bank believes, the newest first, each with every step of how it came to that.
-
-        ``entity``: only opinions on it, by id, name or any surface form.
-        """
-        return await opinions_of(self._store, entity=await entity_id_of(self._store, entity))
-
-    async def observations(self, *, entity: str | None = None) -> list[Item]:
-        """Neutral summaries of what is known of entities, those in force; ``derived_from`` are the facts."""
-        return await self.items(ItemKind.OBSERVATION, entity=entity)
-
-    async def profile(self) -> Profile:
-        """Who the bank's agent is: name, background, disposition."""
-        return await read_profile(self._store)
-
     async def set_profile(self, profile: Profile) -> None:
         """Say who the bank's agent is, in place of what was said before."""
 
@@ -299,14 +272,6 @@ class Bank(Queue):
         async with self._writing:
             return await until_current(self._store, lambda: self._forget(selection))
 
-    async def messages(self, ids: Iterable[str] | None = None) -> list[StoredMessage]:
-        """Messages as they were given, by id, or all, in the order in which they were kept."""
-        return await self._store.messages(ids)
-
-    async def merges(self) -> tuple[Merge, ...]:
-        """Every decision that a name means an entity known by another, with its scores; undone ones too."""
-        return await self._store.merges()
-
     async def undo_merge(self, merge: str) -> Merge:
         """Take a merge back by its id: the name gets an entity of its own, and is never merged there again.
 
@@ -315,14 +280,6 @@ class Bank(Queue):
         """
         async with self._writing:
             return await undo_merge(self._store, merge, self._clock())
-
-    async def info(self) -> BankInfo:
-        """The bank in numbers."""
-        return await self._store.info()
-
-    def export(self) -> AsyncIterator[str]:
-        """The whole bank as JSON Lines: the raw log and everything derived, vectors included."""
-        return export_lines(self._store)
 
     async def import_(self, lines: Iterable[str]) -> BankInfo:
         """Take in what :meth:`export` gave, into an empty bank; what was still to be done there is done here.
@@ -368,7 +325,6 @@ class Bank(Queue):
 
         Raises:
             InvalidInput: a number is out of its range, or the bank has too few messages to tell.
-            ModelUnavailable: the embedder could not be reached.
         """
         found = await calibrated(self._store, share=share, theta_count=theta_count)
         if apply:

@@ -12,6 +12,7 @@ from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.usage import Cost
 from recollect.errors import NoModel
 from recollect.memory.asking import one_of
+from recollect.memory.contents import Contents
 from recollect.memory.staff import Work
 from recollect.ports import Consolidator, with_jobs
 from recollect.store.protocol import Store, StoreReader, Torn
@@ -19,11 +20,12 @@ from recollect.store.protocol import Store, StoreReader, Torn
 Jobs = tuple[Job, ...]
 
 
-class Queue:
+class Queue(Contents):
     """A bank's jobs, who does them, and what that has cost."""
 
     def __init__(self, store: Store, work: Work | None) -> None:
-        self._store, self._work = store, work
+        super().__init__(store)
+        self._work = work
 
     async def work(self) -> tuple[str, ...]:
         """Do everything that waits in the background now; gives what went wrong, a line a job.

@@ -13,7 +13,7 @@ from recollect.domain.queries import Probe
 from recollect.domain.recalls import ArmReport, ArmStatus
 from recollect.recall.settings import Arm, Reach, RecallSettings
 from recollect.recall.spread import merged, step, strongest
-from recollect.store.protocol import Hits, Search
+from recollect.store.search import Hits, Search
 
 _LINKED = 50
 NOTHING = Hits(refs=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.signals import SIGNAL_NAMES, Signals, Weights
-from recollect.store.protocol import Refs
+from recollect.store.search import Refs
 
 Floats = NDArray[np.float32]
 

@@ -23,7 +23,8 @@ from recollect.recall.fuse import reciprocal_ranks, union, weighed
 from recollect.recall.rerank import reranked
 from recollect.recall.settings import Arm, Fusion, RecallSettings, weights_of
 from recollect.recall.trim import fitting
-from recollect.store.protocol import Refs, Search, StoreReader
+from recollect.store.protocol import StoreReader
+from recollect.store.search import Refs, Search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from recollect.recall.settings import SpreadSettings
-from recollect.store.protocol import LINK_KINDS, Edges
+from recollect.store.search import LINK_KINDS, Edges
 
 
 def step(active: Mapping[int, float], edges: Edges, settings: SpreadSettings) -> dict[int, float]:

@@ -30,7 +30,8 @@ from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
 from recollect.retain.resolve import Found
 from recollect.retain.resolve import resolve as resolve_names
-from recollect.store.protocol import Hits, StoreReader
+from recollect.store.protocol import StoreReader
+from recollect.store.search import Hits
 from recollect.text.terms import terms
 from recollect.text.tokens import count_all
 

@@ -15,40 +15,14 @@ from recollect.domain.changes import Changeset
 from recollect.domain.entities import Entity, Mention, Merge
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.jobs import Job, JobRecord, JobState
-from recollect.domain.links import LinkKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Probe, Scope
 from recollect.domain.receipts import ForgetReceipt
 from recollect.domain.segments import Segment, Stream
-from recollect.domain.signals import Signals, Weights
+from recollect.domain.signals import Weights
 from recollect.domain.time import Interval
 from recollect.domain.usage import Cost, LedgerEntry, Usage
-
-Refs = NDArray[np.int64]
-Floats = NDArray[np.float32]
-
-LINK_KINDS = tuple(LinkKind)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hits:
-    """What an arm found: references to items, best first, and its scores; both of shape ``(n,)``."""
-
-    refs: Refs
-    scores: Floats
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edges:
-    """Links as they are walked, one way each: from, to (references), kind and weight, all of shape ``(n,)``.
-
-    ``kinds`` are places in :data:`LINK_KINDS`, int8.
-    """
-
-    origins: Refs
-    targets: Refs
-    kinds: NDArray[np.int8]
-    weights: Floats
+from recollect.store.search import Search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,33 +93,6 @@ class Torn:
     origins: tuple[IndexedItem, ...] = ()
     grounds: frozenset[str] = frozenset()
     segments: tuple[TornSegment, ...] = ()
-
-
-class Search(Protocol):
-    """One question's view of a bank. Every method keeps to the scope it was opened with."""
-
-    async def semantic(self, k: int) -> Hits: ...
-
-    async def lexical(self, k: int) -> Hits: ...
-
-    async def temporal(self, k: int) -> Hits: ...
-
-    async def edges(self, refs: Refs, limit: int) -> Edges:
-        """Links of items, the ``limit`` heaviest of each, both ends in scope."""
-        ...
-
-    async def within_time(self, refs: Refs) -> NDArray[np.bool_]:
-        """Which items overlap the time asked about (equation 13)."""
-        ...
-
-    async def signals(self, refs: Refs, graph: Floats) -> Signals: ...
-
-    async def load(self, refs: Refs) -> list[tuple[int, Item]]:
-        """References and items in that order; items that are gone meanwhile are left out.
-
-        In a scope with ``as_of``, items are given as they were then (:meth:`Item.as_of`).
-        """
-        ...
 
 
 class StoreReader(Protocol):

@@ -15,7 +15,8 @@ from recollect.domain.links import Link, LinkKind
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.queries import Probe, Scope
 from recollect.domain.time import Interval, Precision
-from recollect.store.protocol import Search, Store
+from recollect.store.protocol import Store
+from recollect.store.search import Search
 
 DIMENSION = 16
 EMBEDDER = "contract-16"

@@ -32,7 +32,7 @@ from recollect.retain.directory import Directory, entity_id, normalise
 from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
 from recollect.retain.resolve import Found, resolve
-from recollect.store.protocol import LINK_KINDS, Edges
+from recollect.store.search import LINK_KINDS, Edges
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.text.terms import terms
 

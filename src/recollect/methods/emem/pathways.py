@@ -20,7 +20,8 @@ from recollect.models.embedder import Embedder
 from recollect.recall.analyze import Question, probe_for
 from recollect.recall.arms import Idle
 from recollect.recall.fuse import union, weighed
-from recollect.store.protocol import Refs, Search, StoreReader
+from recollect.store.protocol import StoreReader
+from recollect.store.search import Refs, Search
 from recollect.text.terms import terms
 
 SIGNALS: Final[Mapping[Pathway, tuple[str, ...]]] = {

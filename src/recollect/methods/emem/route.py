@@ -23,7 +23,8 @@ from recollect.methods.emem.settings import Pathway, RouteSettings
 from recollect.methods.parts import Parts
 from recollect.recall.analyze import read_question
 from recollect.retain.summarise import summary_id
-from recollect.store.protocol import Search, StoreReader
+from recollect.store.protocol import StoreReader
+from recollect.store.search import Search
 
 NO_SEGMENTS: Final = "the bank holds no segments: its messages were kept by another recipe, and single items stand in"
 

@@ -19,7 +19,7 @@ from recollect.domain.time import to_micros
 from recollect.store.index.rows import Rows
 from recollect.store.index.search import IndexSearch, RowScope
 from recollect.store.index.vectors import cosines_with
-from recollect.store.protocol import LINK_KINDS, Edges, Hits, Refs
+from recollect.store.search import LINK_KINDS, Edges, Hits, Refs
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.live import LiveIndex
 from recollect.store.sqlite.rows import item_from

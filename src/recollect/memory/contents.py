@@ -1,0 +1,65 @@
+"""What a bank holds, for whoever looks into it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+
+from recollect.domain.banks import BankInfo, Profile
+from recollect.domain.entities import Merge
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.messages import StoredMessage
+from recollect.domain.opinions import Opinion
+from recollect.memory.asking import kinds_of
+from recollect.memory.naming import entity_id_of
+from recollect.memory.transfer import export_lines
+from recollect.methods.hindsight.opinions import opinions_of
+from recollect.store.profiles import read_profile
+from recollect.store.protocol import Store
+
+
+class Contents:
+    """A bank's contents; nothing here writes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def items(self, *kinds: ItemKind | str, entity: str | None = None) -> list[Item]:
+        """Items of some kinds that hold now, what was said last first.
+
+        ``entity``: only those that mention it, by id, name or any surface form.
+
+        Raises:
+            InvalidInput: a kind is unknown, or the bank knows nobody and nothing of that name.
+        """
+        return await self._store.items_of(kinds_of(kinds), entity=await entity_id_of(self._store, entity))
+
+    async def opinions(self, *, entity: str | None = None) -> list[Opinion]:
+        """What the bank believes, the newest first, each with every step of how it came to that.
+
+        ``entity``: only opinions on it, by id, name or any surface form.
+        """
+        return await opinions_of(self._store, entity=await entity_id_of(self._store, entity))
+
+    async def observations(self, *, entity: str | None = None) -> list[Item]:
+        """Neutral summaries of what is known of entities, those in force; ``derived_from`` are the facts."""
+        return await self.items(ItemKind.OBSERVATION, entity=entity)
+
+    async def profile(self) -> Profile:
+        """Who the bank's agent is: name, background, disposition."""
+        return await read_profile(self._store)
+
+    async def messages(self, ids: Iterable[str] | None = None) -> list[StoredMessage]:
+        """Messages as they were given, by id, or all, in the order in which they were kept."""
+        return await self._store.messages(ids)
+
+    async def merges(self) -> tuple[Merge, ...]:
+        """Every decision that a name means an entity known by another, with its scores; undone ones too."""
+        return await self._store.merges()
+
+    async def info(self) -> BankInfo:
+        """The bank in numbers."""
+        return await self._store.info()
+
+    def export(self) -> AsyncIterator[str]:
+        """The whole bank as JSON Lines: the raw log and everything derived, vectors included."""
+        return export_lines(self._store)
