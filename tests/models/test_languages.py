@@ -81,7 +81,7 @@ def model_of(server, naps):
     def make(*answers: Said, api_key: str | None = KEY, **settings: object) -> PydanticModel:
         server.answers = list(answers)
         return PydanticModel(
-            "openai:desk", base_url=server.url, api_key=api_key, settings=CallSettings(**settings), sleep=nap
+            "openai:tiny", base_url=server.url, api_key=api_key, settings=CallSettings(**settings), sleep=nap
         )
 
     return make
@@ -100,7 +100,7 @@ async def test_a_typed_answer_comes_by_schema(server, model_of):
     model: LanguageModel = model_of(completion(GOOD))
     reply = await model.generate(PROMPT, Facts)
     assert reply.value == FACTS
-    assert (reply.model, model.name) == ("openai:desk", "openai:desk")
+    assert (reply.model, model.name) == ("openai:tiny", "openai:tiny")
     assert reply.usage.seconds > 0
     assert (reply.usage.calls, reply.usage.tokens_in, reply.usage.tokens_out) == (1, 10, 5)
     (body,) = server.requests
@@ -108,7 +108,7 @@ async def test_a_typed_answer_comes_by_schema(server, model_of):
         {"role": "system", "content": "Take facts down."},
         {"role": "user", "content": "Ada: hello"},
     ]
-    assert body["model"] == "desk"
+    assert body["model"] == "tiny"
     assert body["temperature"] == 0
     assert body.keys() == {"model", "stream", "messages", "response_format", "temperature"}
     told = body["response_format"]["json_schema"]
@@ -174,7 +174,7 @@ async def test_the_request_is_the_same_in_every_process(server, model_of):
     await model_of(completion(GOOD), tags=True).generate(PROMPT, Facts)
     program = (
         "import asyncio; from test_languages import *\n"
-        f"model = PydanticModel('openai:desk', base_url={server.url!r}, settings=CallSettings(tags=True))\n"
+        f"model = PydanticModel('openai:tiny', base_url={server.url!r}, settings=CallSettings(tags=True))\n"
         "asyncio.run(model.generate(PROMPT, Facts))"
     )
     environ = {"PYTHONHASHSEED": "4321", "PYTHONPATH": str(Path(__file__).parent)}
@@ -223,7 +223,7 @@ async def test_what_surrounds_an_answer_is_tolerated(model_of, text):
 async def test_a_wrong_answer_is_refused_and_kept(server, model_of, text, told):
     error = await failing(model_of(completion(text), corrections=1), InvalidReply)
     assert error.reply == text
-    assert "openai:desk gave no usable answer in 2 attempts" in str(error)
+    assert "openai:tiny gave no usable answer in 2 attempts" in str(error)
     with pytest.raises(InvalidReply, match=told):
         raise error
     assert len(server.requests) == 2
@@ -343,7 +343,7 @@ async def test_who_insists_on_a_schema_gets_the_servers_refusal(model_of):
 
 async def test_another_complaint_changes_nothing(server, model_of):
     error = await failing(model_of(problem(400, "the context is too long")), ModelUnavailable)
-    assert str(error) == f"openai:desk at {server.url} answered 400: the context is too long"
+    assert str(error) == f"openai:tiny at {server.url} answered 400: the context is too long"
     assert len(server.requests) == 1
 
 
@@ -395,14 +395,14 @@ async def test_a_server_that_hangs_is_given_up(server, model_of):
     model = model_of(slow, completion("y"), timeout=0.1)
     assert (await model.generate(PROMPT, str)).value == "y"
     error = await failing(model_of(slow, timeout=0.1, retries=1), ModelUnavailable, str)
-    assert str(error) == f"openai:desk at {server.url} did not answer in 0.1 s"
+    assert str(error) == f"openai:tiny at {server.url} did not answer in 0.1 s"
     assert (error.usage.calls, error.usage.tokens_in, error.usage.tokens_out) == (2, 14, 0)
 
 
 async def test_a_request_that_was_refused_or_never_left_costs_no_tokens(model_of, naps):
     refused = await failing(model_of(problem(400, "no such model")), ModelUnavailable, str)
     assert (refused.usage.calls, refused.usage.tokens_in) == (1, 0)
-    nowhere = PydanticModel("openai:desk", base_url="http://127.0.0.1:9/v1", settings=CallSettings(retries=0))
+    nowhere = PydanticModel("openai:tiny", base_url="http://127.0.0.1:9/v1", settings=CallSettings(retries=0))
     lost = await failing(nowhere, ModelUnavailable, str)
     stream = nowhere.stream(PROMPT)
     with pytest.raises(ModelUnavailable):
@@ -452,9 +452,9 @@ async def test_a_server_that_is_not_there_is_told(naps):
     async def nap(seconds: float) -> None:
         naps.append(seconds)
 
-    model = PydanticModel("openai:desk", base_url="http://user:word@127.0.0.1:9/v1", sleep=nap)
+    model = PydanticModel("openai:tiny", base_url="http://user:word@127.0.0.1:9/v1", sleep=nap)
     error = await failing(model, ModelUnavailable)
-    assert str(error).startswith("openai:desk at http://127.0.0.1:9/v1 could not be asked: ")
+    assert str(error).startswith("openai:tiny at http://127.0.0.1:9/v1 could not be asked: ")
     assert "word" not in str(error) + repr(model)
     assert len(naps) == 3
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 FACTS, OBSERVATIONS, EPISODES, SUMMARIES, OPINIONS, STEPS = 4, 3, 3, 2, 3, 5
 """How many of each are shown."""
 
+SUMMARY_CHARACTERS = 400
+
 INDENT = "   "
 DEEPER = INDENT * 2
 
@@ -66,10 +68,15 @@ def semantic_block(facts: Sequence[Item], answers: Sequence[Answered]) -> str:
 
 
 def summaries_block(summaries: Sequence[Item]) -> str:
-    """A few summaries of segments."""
-    title = f"What leads to its segments: {len(summaries)} of their summaries"
+    """The beginnings of a few summaries of segments."""
+    title = f"What leads to its segments: {len(summaries)} {'summary' if len(summaries) == 1 else 'summaries'}"
     shown = sorted(summaries, key=lambda one: one.order)[:SUMMARIES]
-    return _block(title, [_known(one.text, f"{one.label}; {_from_messages(one)}") for one in shown])
+    lines = [_known(cut(one.text, SUMMARY_CHARACTERS), f"by {_maker(one)}; {_from_messages(one)}") for one in shown]
+    return _block(title, lines)
+
+
+def _maker(summary: Item) -> str:
+    return "rule: an extract" if summary.label == "extractive" else "a model"
 
 
 def opinions_block(result: RehearsalResult) -> str:
