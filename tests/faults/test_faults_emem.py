@@ -10,23 +10,20 @@ from datetime import timedelta
 
 import endpoint as machinery
 import pytest
-from bank_under_test import NAME, START, Clock, Faulty
+from bank_under_test import NAME, Clock, Faulty
 from endpoint import INVALID, KINDS, endpoint
+from working import opened, said, spoil_answer, worked_off
 
-from recollect import Memory, Message
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import JobState
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable
 from recollect.recipes import recipe_named
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings
-from recollect.testing.models import HashEmbedder
-from recollect.worker import WorkerSettings
 
 SUMMARISE, ASSIST, ANSWER = (f"emem.{one}" for one in ("summarise", "assist", "answer"))
 RECIPE = replace(recipe_named("emem"), encode=EncodeSettings(segments=SegmentSettings(length=90, overlap=12)))
 SEEDS = (7, 8)
-ROUNDS = 100
 ASKED = "What did Toby chew, and when does the choir sing?"
 SAID = (
     "Toby the beagle chewed the brown shoes of my sister.",
@@ -39,12 +36,6 @@ SAID = (
     "My neighbour grows tomatoes on the roof of her shed.",
 )
 _LINE = re.compile(r"^\[[\w :-]+\] \w+: (.*)$", re.M)
-
-
-def messages():
-    return [
-        Message(id=f"m{n}", text=text, speaker="Ada", at=START + timedelta(minutes=n)) for n, text in enumerate(SAID)
-    ]
 
 
 def reply_to(operation, subject, text):
@@ -67,11 +58,6 @@ def spoil_finding(kind, bad):
     bad.update({"relevant": True, "quotes": []})
 
 
-def spoil_answer(kind, bad):
-    changes = {"out of range": {"citations": [99]}, "blank": {"answer": " "}}
-    bad.update(changes.get(kind, {"citations": []}))
-
-
 @pytest.fixture(autouse=True)
 def _a_model_for_emem(monkeypatch):
     monkeypatch.setattr(machinery, "reply_to", reply_to)
@@ -85,42 +71,19 @@ def at():
         yield running
 
 
-def opened(folder, model, clock, **more):
-    worker = WorkerSettings(automatic=False, attempts=2)
-    return Memory.open(
-        folder, recipe=RECIPE, model=model, embedder=HashEmbedder(256), worker=worker, clock=clock, **more
-    )
-
-
 async def summaries(bank):
     """Every segment's summary: who made it, and what it says."""
     items = await bank.items(ItemKind.SUMMARY)
     return {item.id: (item.label, item.text, item.sources) for item in items}
 
 
-async def worked_off(bank, clock, look=None):
-    """Work until nothing waits, however often that has to be tried; ``look`` at each round."""
-    for _ in range(ROUNDS):
-        await bank.work()
-        jobs = await bank.jobs()
-        if look is not None:
-            await look(jobs)
-        if not jobs:
-            return
-        for job in jobs:
-            if job.state is JobState.DEAD:
-                await bank.retry_job(job.id)
-        clock.on(timedelta(hours=30))
-    raise AssertionError("there is still work")
-
-
 @pytest.fixture
 async def truth(at, tmp_path):
     """The summaries that a run without faults makes."""
     clock = Clock()
-    async with opened(tmp_path / "truth", Faulty(at, {}), clock) as memory:
+    async with opened(tmp_path / "truth", Faulty(at, {}), clock, RECIPE) as memory:
         bank = await memory.bank(NAME)
-        await bank.retain(messages(), session="s", wait=True)
+        await bank.retain(said(SAID), session="s", wait=True)
         there = await summaries(bank)
     assert len(there) >= 3
     assert {label for label, _, _ in there.values()} == {"model"}
@@ -135,7 +98,7 @@ async def test_summaries_that_fail_in_every_way_leave_the_extracts_and_are_made_
     random.Random(seed).shuffle(kinds)
     clock, model = Clock(), Faulty(at, {SUMMARISE: deque(kinds)})
 
-    async def look(jobs):
+    async def look(lines, jobs):
         assert_sound(tmp_path / "banks" / f"{NAME}.bank")
         waiting = {f"summary:{job.id.rpartition(':')[2]}" for job in jobs}
         there = await summaries(bank)
@@ -147,9 +110,9 @@ async def test_summaries_that_fail_in_every_way_leave_the_extracts_and_are_made_
             assert job.error == f"{type(hit.error).__name__}: {hit.error}"
             assert isinstance(hit.error, InvalidReply if hit.kind in INVALID else ModelUnavailable)
 
-    async with opened(tmp_path / "banks", model, clock) as memory:
+    async with opened(tmp_path / "banks", model, clock, RECIPE) as memory:
         bank = await memory.bank(NAME)
-        await bank.retain(messages(), session="s")
+        await bank.retain(said(SAID), session="s")
         await worked_off(bank, clock, look)
         assert await summaries(bank) == truth
         (cost,) = await bank.costs()
@@ -160,9 +123,9 @@ async def test_summaries_that_fail_in_every_way_leave_the_extracts_and_are_made_
 @pytest.mark.parametrize("kind", KINDS)
 async def test_one_assistant_down_is_named_and_the_others_answer(at, tmp_path, kind):
     model = Faulty(at, {})
-    async with opened(tmp_path / "banks", model, Clock()) as memory:
+    async with opened(tmp_path / "banks", model, Clock(), RECIPE) as memory:
         bank = await memory.bank(NAME)
-        await bank.retain(messages(), session="s", wait=True)
+        await bank.retain(said(SAID), session="s", wait=True)
         whole = await bank.ask(ASKED)
         model.plan[ASSIST] = deque([kind])
         answer = await bank.ask(ASKED)
@@ -179,9 +142,9 @@ async def test_one_assistant_down_is_named_and_the_others_answer(at, tmp_path, k
 
 async def test_all_assistants_down_is_an_error_and_leaves_nothing_behind(at, tmp_path):
     model = Faulty(at, {})
-    async with opened(tmp_path / "banks", model, Clock()) as memory:
+    async with opened(tmp_path / "banks", model, Clock(), RECIPE) as memory:
         bank = await memory.bank(NAME)
-        await bank.retain(messages(), session="s", wait=True)
+        await bank.retain(said(SAID), session="s", wait=True)
         before = await bank.info()
         count = before.segments
         model.plan[ASSIST] = deque(["broken"] * count)
@@ -195,9 +158,9 @@ async def test_all_assistants_down_is_an_error_and_leaves_nothing_behind(at, tmp
 @pytest.mark.parametrize("kind", ["broken", "refusal", "wrong types", "out of range", "blank", "timeout"])
 async def test_a_master_that_fails_says_so_and_the_next_question_is_answered(at, tmp_path, kind):
     model = Faulty(at, {ANSWER: deque([kind])})
-    async with opened(tmp_path / "banks", model, Clock()) as memory:
+    async with opened(tmp_path / "banks", model, Clock(), RECIPE) as memory:
         bank = await memory.bank(NAME)
-        await bank.retain(messages(), session="s", wait=True)
+        await bank.retain(said(SAID), session="s", wait=True)
         with pytest.raises(InvalidReply if kind in INVALID else ModelUnavailable):
             await bank.ask(ASKED)
         assert (await bank.ask(ASKED)).text == "Shoes; on Monday."
@@ -206,19 +169,19 @@ async def test_a_master_that_fails_says_so_and_the_next_question_is_answered(at,
 async def test_past_a_limit_words_are_kept_and_summaries_wait_for_the_next_day(at, tmp_path, truth):
     clock, held_up = Clock(), 0
 
-    async def look(jobs):
+    async def look(lines, jobs):
         nonlocal held_up
         for job in jobs:
             assert job.error.startswith(f"{LimitReached.__name__}: no call past the limit of 2,000 tokens a day")
             assert (job.state, job.attempts) == (JobState.WAITING, 0)
             held_up += 1
 
-    async with opened(tmp_path / "banks", Faulty(at, {}), clock, limits="2k/day") as memory:
+    async with opened(tmp_path / "banks", Faulty(at, {}), clock, RECIPE, limits="2k/day") as memory:
         bank = await memory.bank(NAME)
-        receipt = await bank.retain(messages(), session="s", wait=True)
+        receipt = await bank.retain(said(SAID), session="s", wait=True)
         assert any("LimitReached" in note for note in receipt.notes)
         assert len(await bank.messages()) == len(SAID)
-        await look(await bank.jobs())
+        await look((), await bank.jobs())
         assert held_up
         found = await bank.recall("What did Toby chew?")
         assert SAID[0] in "".join(one.text for one in found.evidence)
@@ -228,9 +191,9 @@ async def test_past_a_limit_words_are_kept_and_summaries_wait_for_the_next_day(a
 
 
 async def test_without_a_model_extracts_stand_in_and_evidence_is_the_answer(tmp_path, truth):
-    async with opened(tmp_path / "banks", "none", Clock()) as memory:
+    async with opened(tmp_path / "banks", "none", Clock(), RECIPE) as memory:
         bank = await memory.bank(NAME)
-        receipt = await bank.retain(messages(), session="s")
+        receipt = await bank.retain(said(SAID), session="s")
         there = await summaries(bank)
         answer = await bank.ask("What did Toby chew?")
     assert receipt.notes == ("jobs wait: no language model is configured",)
@@ -243,9 +206,9 @@ async def test_without_a_model_extracts_stand_in_and_evidence_is_the_answer(tmp_
 
 async def test_a_summary_of_what_is_forgotten_goes_and_is_made_anew_of_what_is_left(at, tmp_path, truth):
     clock = Clock()
-    async with opened(tmp_path / "banks", Faulty(at, {}), clock) as memory:
+    async with opened(tmp_path / "banks", Faulty(at, {}), clock, RECIPE) as memory:
         bank = await memory.bank(NAME)
-        await bank.retain(messages(), session="s", wait=True)
+        await bank.retain(said(SAID), session="s", wait=True)
         receipt = await bank.forget(messages=["m1"])
         after = await summaries(bank)
         await worked_off(bank, clock)
@@ -262,15 +225,15 @@ async def test_a_summary_of_what_is_forgotten_goes_and_is_made_anew_of_what_is_l
 
 async def test_a_worker_that_vanishes_leaves_its_job_to_the_next(at, tmp_path, truth):
     clock = Clock()
-    async with opened(tmp_path / "banks", Faulty(at, {}), clock) as memory:
+    async with opened(tmp_path / "banks", Faulty(at, {}), clock, RECIPE) as memory:
         bank = await memory.bank(NAME)
-        await bank.retain(messages(), session="s")
+        await bank.retain(said(SAID), session="s")
         (consolidator,) = bank._method(None).consolidators
         job = await bank._store.claim([SUMMARISE], "gone", clock() + timedelta(minutes=1), 60)
         await (await consolidator.consolidate(job, bank._store, clock()))()
         assert {label for label, _, _ in (await summaries(bank)).values()} == {"extractive"}
     clock.on(timedelta(hours=1))
-    async with opened(tmp_path / "banks", Faulty(at, {}), clock) as memory:
+    async with opened(tmp_path / "banks", Faulty(at, {}), clock, RECIPE) as memory:
         bank = await memory.bank(NAME)
         await worked_off(bank, clock)
         assert await summaries(bank) == truth

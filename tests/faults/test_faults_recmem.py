@@ -10,10 +10,10 @@ from datetime import timedelta
 
 import endpoint as machinery
 import pytest
-from bank_under_test import NAME, START, Clock, Faulty, seen_in
+from bank_under_test import NAME, Clock, Faulty, seen_in
 from endpoint import INVALID, KINDS, endpoint
+from working import opened, said, spoil_answer, worked_off
 
-from recollect import Memory, Message
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import JobState
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable
@@ -22,12 +22,10 @@ from recollect.methods.recmem.consolidate import KIND, Consolidation
 from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
 from recollect.recipes import Recipe
 from recollect.testing.models import HashEmbedder
-from recollect.worker import WorkerSettings
 
 MERGE, EPISODES, REFINE, ANSWER = (f"recmem.{one}" for one in ("merge", "episodes", "refine", "answer"))
 OPERATIONS = (MERGE, EPISODES, REFINE)
 SEEDS = (5, 6)
-ROUNDS = 200
 RECIPE = Recipe(
     name="recmem",
     # A unit is given up where it stands only after more failures than there are: the order of the work is the same.
@@ -51,12 +49,6 @@ SAID = (
     "I am allergic to wasps.",
 )
 _NUMBERED = re.compile(r"^\[(\d+)\] .*?, \d\d:\d\d, \w+: (.*)$", re.M)
-
-
-def messages():
-    return [
-        Message(id=f"m{n}", text=text, speaker="Ada", at=START + timedelta(minutes=n)) for n, text in enumerate(SAID)
-    ]
 
 
 def reply_to(operation, subject, text):
@@ -100,11 +92,6 @@ def spoil_facts(kind, bad):
     bad["facts"][0].update(changes.get(kind, {}))
 
 
-def spoil_answer(kind, bad):
-    changes = {"out of range": {"citations": [99]}, "blank": {"answer": " "}}
-    bad.update(changes.get(kind, {"citations": []}))
-
-
 @pytest.fixture(autouse=True)
 def _a_model_for_recmem(monkeypatch):
     monkeypatch.setattr(machinery, "reply_to", reply_to)
@@ -119,12 +106,6 @@ def at():
         yield running
 
 
-def opened(folder, model, clock, **more):
-    worker = WorkerSettings(automatic=False, attempts=2)
-    how = {"embedder": HashEmbedder(256), "worker": worker, "clock": clock, **more}
-    return Memory.open(folder, recipe=RECIPE, model=model, **how)
-
-
 async def made(bank):
     """Tiers without what says when they were stored."""
     items = await bank._store.items_of([ItemKind.EPISODE, ItemKind.SEMANTIC], superseded=True)
@@ -133,29 +114,13 @@ async def made(bank):
     }
 
 
-async def worked_off(bank, clock, look=None):
-    """Work until nothing waits, however often that has to be tried; ``look`` at each round."""
-    for _ in range(ROUNDS):
-        lines = await bank.work()
-        jobs = await bank.jobs()
-        if look is not None:
-            look(lines, jobs)
-        if not jobs:
-            return
-        for job in jobs:
-            if job.state is JobState.DEAD:
-                await bank.retry_job(job.id)
-        clock.on(timedelta(hours=30))
-    raise AssertionError("there is still work")
-
-
 @pytest.fixture
 async def truth(at, tmp_path):
     """What a run without faults makes, and in how many calls of each kind."""
     model, clock = Faulty(at, {}), Clock()
-    async with opened(tmp_path / "truth", model, clock) as memory:
+    async with opened(tmp_path / "truth", model, clock, RECIPE) as memory:
         bank = await memory.bank(NAME)
-        await bank.retain(messages(), session="s")
+        await bank.retain(said(SAID), session="s")
         await worked_off(bank, clock)
         there = await made(bank)
         calls = {cost.operation: cost.usage.calls for cost in await bank.costs()}
@@ -193,9 +158,9 @@ async def test_a_model_that_fails_in_every_way(at, tmp_path, truth, assert_sound
             assert (job.reply is not None) == (hit.kind in INVALID), hit.kind
         assert_sound(tmp_path / "banks" / f"{NAME}.bank")
 
-    async with opened(tmp_path / "banks", model, clock) as memory:
+    async with opened(tmp_path / "banks", model, clock, RECIPE) as memory:
         bank = await memory.bank(NAME)
-        for message in messages():
+        for message in said(SAID):
             await bank.retain(message, session="s")
             await worked_off(bank, clock, look)
         costs = await bank.costs()
@@ -220,9 +185,9 @@ async def seen_with(folder):
 @pytest.mark.parametrize("kind", ["broken", "refusal", "wrong types", "out of range", "timeout"])
 async def test_an_answer_that_fails_says_so_and_leaves_nothing_behind(at, tmp_path, truth, kind):
     clock, model = Clock(), Faulty(at, {})
-    async with opened(tmp_path / "banks", model, clock) as memory:
+    async with opened(tmp_path / "banks", model, clock, RECIPE) as memory:
         bank = await memory.bank(NAME)
-        await bank.retain(messages(), session="s", wait=True)
+        await bank.retain(said(SAID), session="s", wait=True)
         before = await made(bank)
         model.plan[ANSWER] = deque([kind])
         with pytest.raises(InvalidReply if kind in INVALID else ModelUnavailable):
@@ -244,9 +209,9 @@ async def test_past_a_limit_words_are_kept_and_the_rest_waits_for_the_next_day(a
             assert (job.state, job.attempts) == (JobState.WAITING, 0)
             held_up += 1
 
-    async with opened(tmp_path / "banks", model, clock, limits="3k/day") as memory:
+    async with opened(tmp_path / "banks", model, clock, RECIPE, limits="3k/day") as memory:
         bank = await memory.bank(NAME)
-        receipt = await bank.retain(messages(), session="s", wait=True)
+        receipt = await bank.retain(said(SAID), session="s", wait=True)
         assert receipt.notes[0].startswith(f"{KIND}: LimitReached")
         assert len(await bank.messages()) == len(SAID)
         clock.on(timedelta(hours=30))
@@ -260,9 +225,9 @@ async def test_past_a_limit_words_are_kept_and_the_rest_waits_for_the_next_day(a
 async def test_a_worker_that_vanishes_leaves_its_job_to_the_next(at, tmp_path, truth, operation, derived):
     """It is gone after a call, before or after it has derived anything; when its lease is over, another does it."""
     clock, model = Clock(), Faulty(at, {})
-    async with opened(tmp_path / "banks", model, clock) as memory:
+    async with opened(tmp_path / "banks", model, clock, RECIPE) as memory:
         bank = await memory.bank(NAME)
-        await bank.retain(messages(), session="s")
+        await bank.retain(said(SAID), session="s")
         await vanish(bank, clock, operation, derived=derived)
         (job,) = await bank.jobs()
         assert job.state is JobState.RUNNING, "it does not read as done"
@@ -270,7 +235,7 @@ async def test_a_worker_that_vanishes_leaves_its_job_to_the_next(at, tmp_path, t
             id_: one[:-1] for id_, one in truth.items()
         }.items()
     clock.on(timedelta(hours=1))
-    async with opened(tmp_path / "banks", Faulty(at, {}), clock) as memory:
+    async with opened(tmp_path / "banks", Faulty(at, {}), clock, RECIPE) as memory:
         bank = await memory.bank(NAME)
         await worked_off(bank, clock)
         assert await made(bank) == truth

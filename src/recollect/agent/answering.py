@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from recollect.agent.evidence import Gathered, weekday_and_time
-from recollect.domain.answers import Answer, AnswerReceipt
+from recollect.domain.answers import Answer, AnswerReceipt, Step
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmStatus, Recall
 from recollect.domain.usage import Usage
-from recollect.models.language import Reply
+from recollect.models.language import LanguageModel, Prompt, Reply
 from recollect.text.fence import fenced
 
 T = TypeVar("T")
@@ -25,6 +26,54 @@ def require_answer(answer: str, *, abstained: bool, citations: Sequence[object])
         raise ValueError("the answer is empty; where memory does not hold it, abstain and say so")
     if not abstained and not citations:
         raise ValueError("the answer cites nothing: name the entries that it rests on, or abstain")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedReply:
+    """What a model answers from numbered entries; ``citations`` may be empty only where it abstains."""
+
+    reasoning: str
+    answer: str
+    abstained: bool
+    citations: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        require_answer(self.answer, abstained=self.abstained, citations=self.citations)
+
+
+R = TypeVar("R", bound=CitedReply)
+
+
+async def answer_from(
+    gathered: Gathered, prompt: Prompt, answer_type: type[R], model: LanguageModel, began: float
+) -> Answer:
+    """The answer of one call from what was gathered.
+
+    Args:
+        gathered: what the prompt shows; citations are its numbers.
+        prompt: what is asked.
+        answer_type: how the reply is called in the schema that the model sees.
+        model: who is asked.
+        began: the moment, on the performance counter, of the question.
+
+    Raises:
+        ModelError: the model failed.
+    """
+
+    def check(reply: R) -> None:
+        gathered.require(reply.citations)
+
+    called = time.perf_counter()
+    reply = await model.generate(prompt, answer_type, check=check)
+    step = Step(action="answer", detail=reply.value.reasoning, seconds=time.perf_counter() - called)
+    return Answer(
+        text=reply.value.answer,
+        abstained=reply.value.abstained,
+        citations=gathered.cited(reply.value.citations),
+        evidence=tuple(entry.evidence for entry in gathered.entries),
+        trace=(gathered.told(), step),
+        receipt=receipt_of(gathered.recalls, [reply], began),
+    )
 
 
 def nothing_found(gathered: Gathered, began: float) -> Answer:

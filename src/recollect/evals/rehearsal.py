@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -21,6 +21,7 @@ from recollect.domain.items import Item, ItemKind
 from recollect.domain.opinions import Opinion
 from recollect.domain.usage import Cost
 from recollect.evals.answering import token_f1
+from recollect.evals.calendar import Calendar
 from recollect.evals.dataset import Conversation, Question, Session
 from recollect.evals.datasets.jsonl import load
 from recollect.evals.plans import Plan
@@ -71,16 +72,6 @@ class RehearsalResult:
         return tuple(item for item in self.made if item.kind is kind)
 
 
-class _Calendar:
-    """A clock that is set by hand, so that every run asks for the same replies."""
-
-    def __init__(self, now: datetime) -> None:
-        self.now = now
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 async def rehearse(
     plan: Plan, base_url: str, progress: Progress, *, lanes: int = 1, asked_at_once: int = ASKED_AT_ONCE
 ) -> RehearsalResult:
@@ -93,7 +84,7 @@ async def rehearse(
     """
     with sample_path() as path:
         conversation = load(path).conversations[0]
-    clock = _Calendar(conversation.sessions[0].at)
+    clock = Calendar(conversation.sessions[0].at)
     began = time.perf_counter()
     with TemporaryDirectory(prefix="recollect-rehearsal-") as folder:
         async with _opened(plan, Path(folder), base_url, clock, lanes) as memory:
@@ -103,7 +94,7 @@ async def rehearse(
             return await _Run(plan, bank, clock, progress, asked_at_once).all(conversation, began)
 
 
-def _opened(plan: Plan, folder: Path, base_url: str, clock: _Calendar, lanes: int) -> Memory:
+def _opened(plan: Plan, folder: Path, base_url: str, clock: Calendar, lanes: int) -> Memory:
     return Memory.open(
         folder,
         recipe=plan.recipe,
@@ -114,7 +105,7 @@ def _opened(plan: Plan, folder: Path, base_url: str, clock: _Calendar, lanes: in
 
 
 class _Run:
-    def __init__(self, plan: Plan, bank: Bank, clock: _Calendar, progress: Progress, at_once: int) -> None:
+    def __init__(self, plan: Plan, bank: Bank, clock: Calendar, progress: Progress, at_once: int) -> None:
         self._plan, self._bank, self._clock, self._progress, self._at_once = plan, bank, clock, progress, at_once
         self._problems: list[str] = []
         self._reflected: list[tuple[str, Answer]] = []
@@ -141,7 +132,7 @@ class _Run:
     async def _retain(self, sessions: tuple[Session, ...]) -> None:
         """Keep sessions as they were held; the clock stands an hour after the last."""
         for session in sessions:
-            self._clock.now = session.at + timedelta(hours=1)
+            self._clock.set(session.at + timedelta(hours=1))
             pinned = self._plan.pinned
             messages = [replace(message, important=message.id in pinned) for message in session.messages]
             await self._bank.retain(messages, session=session.id)

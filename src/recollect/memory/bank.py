@@ -21,7 +21,6 @@ from recollect.domain.receipts import ForgetReceipt, RetainReceipt
 from recollect.domain.time import Interval
 from recollect.errors import InvalidInput, NoModel, RecollectError
 from recollect.memory.asking import Narrowing, names_of, query_of
-from recollect.memory.calibrate import Calibration, calibrated, threshold_of
 from recollect.memory.merges import undo_merge
 from recollect.memory.naming import session_name
 from recollect.memory.queue import Queue, jobs_to_remake, reading
@@ -30,6 +29,7 @@ from recollect.memory.staff import Work
 from recollect.memory.transfer import import_lines
 from recollect.memory.unanswered import evidence_only
 from recollect.methods.hindsight.background import merged_background
+from recollect.methods.recmem.calibrate import Calibration, calibrate, threshold_setting
 from recollect.models.embedder import Embedder
 from recollect.models.language import LanguageModel
 from recollect.ports import Response, with_jobs
@@ -326,9 +326,13 @@ class Bank(Queue):
         Raises:
             InvalidInput: a number is out of its range, or the bank has too few messages to tell.
         """
-        found = await calibrated(self._store, share=share, theta_count=theta_count)
+        found = await calibrate(self._store, share=share, theta_count=theta_count)
+
+        async def derive() -> Changeset:
+            return Changeset(settings=(threshold_setting(found, share=share, now=self._clock()),))
+
         if apply:
-            await self._commit(lambda: threshold_of(found, share=share, now=self._clock()))
+            await self._commit(derive)
         return replace(found, stored=apply)
 
     async def _forget(self, selection: Selection) -> ForgetReceipt:

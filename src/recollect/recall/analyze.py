@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.domain.queries import Probe, Query
 from recollect.domain.time import Interval
@@ -61,9 +62,14 @@ async def probe_for(question: Question, embedder: Embedder) -> Probe:
         ModelUnavailable: the embedder could not be reached.
     """
     vectors = await embedder.embed([question.topic], purpose="query")
+    return probe_of(question, vectors[0])
+
+
+def probe_of(question: Question, vector: NDArray[np.float32]) -> Probe:
+    """The question with a vector, float32 ``(dimension,)``; one of zeros finds nothing by meaning."""
     return Probe(
         topic=question.topic,
-        vector=vectors[0],
+        vector=vector,
         terms=np.unique(terms(question.topic)),
         speakers=question.speakers,
         phrases=question.phrases,

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from recollect.domain.recalls import ArmReport, ArmStatus
 from recollect.recall.settings import Arm, Reach, RecallSettings
 from recollect.recall.spread import merged, step, strongest
 from recollect.store.search import Hits, Search
+
+T = TypeVar("T")
 
 _LINKED = 50
 NOTHING = Hits(refs=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32))
@@ -35,6 +38,20 @@ class Found:
 
     hits: Hits
     report: ArmReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt(Generic[T]):
+    """What came of looking in one way, and how long that took."""
+
+    found: T
+    status: ArmStatus
+    note: str
+    seconds: float
+
+    def report(self, arm: str, candidates: int) -> ArmReport:
+        """The same as a line of a receipt."""
+        return ArmReport(arm=arm, status=self.status, seconds=self.seconds, candidates=candidates, note=self.note)
 
 
 class Idle(Exception):
@@ -99,21 +116,25 @@ async def run_arms(field: Field) -> dict[Arm, Found]:
 
 
 async def _timed(arm: Arm, field: Field) -> Found:
+    tried = await attempted(lambda: ARMS[arm](field), NOTHING, field.settings.deadline_s)
+    return Found(hits=tried.found, report=tried.report(arm.value, len(tried.found.refs)))
+
+
+async def attempted(find: Callable[[], Awaitable[T]], nothing: T, deadline_s: float) -> Attempt[T]:
+    """Look until the deadline, in seconds; ``nothing`` was found where that is idle, takes too long or breaks."""
     began = time.perf_counter()
-    hits, status, note = NOTHING, ArmStatus.OK, ""
-    deadline = asyncio.timeout(field.settings.deadline_s)
+    found, status, note = nothing, ArmStatus.OK, ""
+    deadline = asyncio.timeout(deadline_s)
     try:
         async with deadline:
-            hits = await ARMS[arm](field)
+            found = await find()
     except Idle as exc:
         status, note = ArmStatus.IDLE, str(exc)
     except Exception as exc:  # whatever breaks an arm is told in the receipt; the others go on
         status, note = ArmStatus.FAILED, f"{type(exc).__name__}: {exc}"
         if isinstance(exc, TimeoutError) and deadline.expired():  # a store has timeouts of its own
-            status, note = ArmStatus.TIMEOUT, f"no answer within {field.settings.deadline_s} s"
-    seconds = time.perf_counter() - began
-    report = ArmReport(arm=arm.value, status=status, seconds=seconds, candidates=len(hits.refs), note=note)
-    return Found(hits=hits, report=report)
+            status, note = ArmStatus.TIMEOUT, f"no answer within {deadline_s} s"
+    return Attempt(found=found, status=status, note=note, seconds=time.perf_counter() - began)
 
 
 async def _walk(field: Field, entries: dict[int, float], *, in_time: bool = False) -> dict[int, float]:

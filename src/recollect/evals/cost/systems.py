@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Protocol
 
 from recollect.app import Memory
@@ -14,6 +14,7 @@ from recollect.domain.codec import from_json
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput
+from recollect.evals.calendar import Calendar
 from recollect.evals.cost import eager
 from recollect.evals.cost.eager import extract_all
 from recollect.evals.cost.stub import StubModel
@@ -93,7 +94,9 @@ class ByRecipe:
         Raises:
             ModelUnavailable: the embedder could not be reached.
         """
-        clock = _Calendar()
+        if not conversation.sessions:
+            return Construction(operations={})
+        clock = Calendar(conversation.sessions[0].at)
         async with Memory.open(
             ":memory:",
             embedder=embedder,
@@ -109,21 +112,7 @@ class ByRecipe:
             return Construction(operations=costs, items=await _items(bank), problems=tuple(problems))
 
 
-class _Calendar:
-    """A clock that is set by hand; it never goes back."""
-
-    def __init__(self) -> None:
-        self._now: datetime | None = None
-
-    def set(self, now: datetime) -> None:
-        self._now = now if self._now is None else max(self._now, now)
-
-    def __call__(self) -> datetime:
-        assert self._now is not None
-        return self._now
-
-
-async def _kept(bank: Bank, session: Session, clock: _Calendar) -> tuple[str, ...]:
+async def _kept(bank: Bank, session: Session, clock: Calendar) -> tuple[str, ...]:
     clock.set(session.at + SETTLED)
     await bank.retain(session.messages, session=session.id)
     return await bank.work()

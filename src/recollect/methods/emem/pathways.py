@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final
@@ -17,12 +16,11 @@ from recollect.domain.signals import Weights
 from recollect.errors import ModelError
 from recollect.methods.emem.settings import Pathway, RouteSettings
 from recollect.models.embedder import Embedder
-from recollect.recall.analyze import Question, probe_for
-from recollect.recall.arms import Idle
+from recollect.recall.analyze import Question, probe_for, probe_of
+from recollect.recall.arms import Idle, attempted
 from recollect.recall.fuse import union, weighed
 from recollect.store.protocol import StoreReader
 from recollect.store.search import Refs, Search
-from recollect.text.terms import terms
 
 SIGNALS: Final[Mapping[Pathway, tuple[str, ...]]] = {
     Pathway.SUMMARY: ("meaning", "exchange"),
@@ -71,7 +69,7 @@ async def view_for(
         probe = await probe_for(question, embedder)
     except ModelError as exc:
         deaf = f"{type(exc).__name__}: {exc}"
-        probe = _by_words(question, reader.dimension)
+        probe = probe_of(question, np.zeros(reader.dimension, dtype=np.float32))
     reach = settings.recall.reaches[query.effort]
 
     async def opened(kind: ItemKind) -> Search:
@@ -142,30 +140,12 @@ WAYS: Final[Mapping[Pathway, Callable[[View], Awaitable[Brought]]]] = {
 
 
 async def _timed(pathway: Pathway, view: View) -> Looked:
-    began = time.perf_counter()
-    brought: Brought = {}
-    status, note = ArmStatus.OK, ""
-    limit = view.settings.recall.deadline_s
-    deadline = asyncio.timeout(limit)
-    try:
-        async with deadline:
-            brought = await WAYS[pathway](view)
-    except Idle as exc:
-        status, note = ArmStatus.IDLE, str(exc)
-    except Exception as exc:  # whatever breaks a pathway is told in the receipt; the others go on
-        status, note = ArmStatus.FAILED, f"{type(exc).__name__}: {exc}"
-        if isinstance(exc, TimeoutError) and deadline.expired():  # a store has timeouts of its own
-            status, note = ArmStatus.TIMEOUT, f"no answer within {limit} s"
+    nothing: Brought = {}
+    tried = await attempted(lambda: WAYS[pathway](view), nothing, view.settings.recall.deadline_s)
+    report = tried.report(pathway.value, len(tried.found))
     if view.deaf and pathway is not Pathway.KEYWORD:
-        status, note = ArmStatus.FAILED, f"without the embedder: {view.deaf}"
-    report = ArmReport(
-        arm=pathway.value,
-        status=status,
-        seconds=time.perf_counter() - began,
-        candidates=len(brought),
-        note=note,
-    )
-    return Looked(brought=brought, report=report)
+        report = replace(report, status=ArmStatus.FAILED, note=f"without the embedder: {view.deaf}")
+    return Looked(brought=tried.found, report=report)
 
 
 async def _weighed(pathway: Pathway, search: Search, refs: Refs, settings: RouteSettings) -> Brought:
@@ -179,19 +159,6 @@ def _weights(pathway: Pathway, settings: RouteSettings) -> Weights:
     """The weights of a pathway's signals; those of the others set to nothing."""
     own = SIGNALS[pathway]
     return replace(settings.recall.weights, **{one.name: 0.0 for one in fields(Weights) if one.name not in own})
-
-
-def _by_words(question: Question, dimension: int) -> Probe:
-    """A probe that finds nothing by meaning."""
-    return Probe(
-        topic=question.topic,
-        vector=np.zeros(dimension, dtype=np.float32),
-        terms=np.unique(terms(question.topic)),
-        speakers=question.speakers,
-        phrases=question.phrases,
-        during=question.during,
-        asks_when=question.asks_when,
-    )
 
 
 def _is_narrowed(scope: Scope) -> bool:

@@ -6,9 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-from recollect.agent.answering import asked, nothing_found, receipt_of, require_answer
+from recollect.agent.answering import CitedReply, answer_from, asked, nothing_found
 from recollect.agent.evidence import Gathered
-from recollect.domain.answers import Answer, Step
 from recollect.domain.queries import Query
 from recollect.methods.hindsight.evidence import SECTIONS_EXPLAINED, EvidenceSettings, gather
 from recollect.methods.parts import Parts
@@ -28,16 +27,8 @@ class AnswerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class Answered(CitedReply):
     """An answer from memory; citations are the numbers of the entries it rests on, none only where it abstains."""
-
-    reasoning: str
-    answer: str
-    abstained: bool
-    citations: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        require_answer(self.answer, abstained=self.abstained, citations=self.citations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +57,7 @@ class Answerer:
         if not gathered.entries:
             return Response(answer=nothing_found(gathered, began))
 
-        def check(reply: Answered) -> None:
-            gathered.require(reply.citations)
-
-        asked = time.perf_counter()
-        reply = await self._parts.model.generate(answer_prompt(query, gathered), Answered, check=check)
-        step = Step(action="answer", detail=reply.value.reasoning, seconds=time.perf_counter() - asked)
-        answer = Answer(
-            text=reply.value.answer,
-            abstained=reply.value.abstained,
-            citations=gathered.cited(reply.value.citations),
-            evidence=tuple(entry.evidence for entry in gathered.entries),
-            trace=(gathered.told(), step),
-            receipt=receipt_of(gathered.recalls, [reply], began),
-        )
+        answer = await answer_from(gathered, answer_prompt(query, gathered), Answered, self._parts.model, began)
         return Response(answer=answer)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from recollect.agent.answering import NOTHING_FOUND, receipt_of, require_answer
+from recollect.agent.answering import NOTHING_FOUND, CitedReply, receipt_of
 from recollect.agent.evidence import one_line
 from recollect.domain.answers import Answer, AnswerReceipt, Citation
 from recollect.domain.queries import Query
@@ -22,16 +22,8 @@ from recollect.store.protocol import StoreReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Concluded:
+class Concluded(CitedReply):
     """An answer; citations are the numbers of the snippets it rests on, none only where it abstains."""
-
-    reasoning: str
-    answer: str
-    abstained: bool
-    citations: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        require_answer(self.answer, abstained=self.abstained, citations=self.citations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

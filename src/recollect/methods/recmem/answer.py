@@ -8,9 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from recollect.agent.answering import asked, nothing_found, receipt_of, require_answer
+from recollect.agent.answering import CitedReply, answer_from, asked, nothing_found
 from recollect.agent.evidence import Gathered, Sections, Tier, gather
-from recollect.domain.answers import Answer, Step
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.queries import Query
 from recollect.errors import InvalidInput
@@ -82,16 +81,8 @@ class TierSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TierAnswered:
+class TierAnswered(CitedReply):
     """An answer; citations are the numbers of the entries it rests on, none only where it abstains."""
-
-    reasoning: str
-    answer: str
-    abstained: bool
-    citations: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        require_answer(self.answer, abstained=self.abstained, citations=self.citations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,20 +110,7 @@ class TierAnswerer:
             return Response(answer=nothing_found(gathered, began))
         gathered = replace(gathered, entries=await in_conversation(gathered.entries, reader, query))
 
-        def check(reply: TierAnswered) -> None:
-            gathered.require(reply.citations)
-
-        called = time.perf_counter()
-        reply = await self._parts.model.generate(answer_prompt(query, gathered), TierAnswered, check=check)
-        step = Step(action="answer", detail=reply.value.reasoning, seconds=time.perf_counter() - called)
-        answer = Answer(
-            text=reply.value.answer,
-            abstained=reply.value.abstained,
-            citations=gathered.cited(reply.value.citations),
-            evidence=tuple(entry.evidence for entry in gathered.entries),
-            trace=(gathered.told(), step),
-            receipt=receipt_of(gathered.recalls, [reply], began),
-        )
+        answer = await answer_from(gathered, answer_prompt(query, gathered), TierAnswered, self._parts.model, began)
         return Response(answer=answer)
 
     def _tiers(self, query: Query, *, consolidated: bool) -> tuple[Tier, ...]:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 from math import inf
-from typing import Final
 
 from recollect.agent.evidence import WORDS, Entry, one_line
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Query, Scope
+from recollect.methods.recmem.units import BESIDE_CHARACTERS, LATELY, cut_off
 from recollect.retain.turns import spoken
 from recollect.store.protocol import StoreReader
 from recollect.text.tokens import count_all
-
-CHARACTERS: Final = 300
-"""So much is shown of what was said beside a message."""
-
-_LATELY: Final = timedelta(days=1)
 
 
 async def in_conversation(entries: Sequence[Entry], reader: StoreReader, query: Query) -> tuple[Entry, ...]:
@@ -51,11 +45,9 @@ async def _beside(message: StoredMessage, reader: StoreReader) -> list[StoredMes
     """The messages right before and right after one in its session, said within a day of it."""
     around = await reader.messages_before(message.session, message.position + 2, 3)
     beside = (one for one in around if abs(one.position - message.position) == 1)
-    return [one for one in beside if abs(one.at - message.at) <= _LATELY]
+    return [one for one in beside if abs(one.at - message.at) <= LATELY]
 
 
 def _line(message: StoredMessage, one: StoredMessage) -> str:
     where = "right before" if one.position < message.position else "right after"
-    words = one_line(spoken(one))
-    cut = words if len(words) <= CHARACTERS else f"{words[:CHARACTERS].rstrip()} [cut off here]"
-    return f"({where}, {one_line(one.speaker)}: {cut})"
+    return f"({where}, {one_line(one.speaker)}: {cut_off(one_line(spoken(one)), BESIDE_CHARACTERS)})"

@@ -79,10 +79,8 @@ class Calibration:
     stored: bool
 
 
-async def calibrate(
-    reader: StoreReader, *, share: float, theta_count: int, settings: ConsolidateSettings
-) -> Calibration:
-    """Find the threshold at which a share of the bank's units recurs; nothing is written.
+async def calibrate(reader: StoreReader, *, share: float, theta_count: int) -> Calibration:
+    """Find the threshold at which a share of the bank's units recurs, beside the one it goes by; nothing is written.
 
     Of a large bank the newest :data:`MOST_UNITS` units are looked at.
 
@@ -99,7 +97,7 @@ async def calibrate(
             f"bank {reader.name!r} has {len(vectors)} units; to calibrate takes {FEWEST_UNITS + theta_count} at least"
         )
     reached = await asyncio.to_thread(similarities, vectors, theta_count)
-    before = (await recurrence_of(reader, settings)).theta_sim
+    before = (await recurrence_of(reader, ConsolidateSettings())).theta_sim
     after = threshold(reached, share)
     return Calibration(
         embedder=reader.embedder,

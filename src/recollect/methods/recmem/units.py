@@ -23,13 +23,14 @@ Vector = NDArray[np.float32]
 
 _OWN_MEANING: Final = Weights(surroundings=0.0)  # equations 5 and 6 compare items, not where they stand
 _MORE: Final = 4
-_LATELY: Final = timedelta(days=1)
+LATELY: Final = timedelta(days=1)
+"""What was said beside a message was said within so much time of it."""
 
 ANSWERING: Final = "right after"
 """What stands before the words that a unit answers, in a prompt."""
 
-ASKED_CHARACTERS: Final = 300
-"""So much is shown of what a unit answers."""
+BESIDE_CHARACTERS: Final = 300
+"""So much is shown of what was said beside a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +105,7 @@ async def in_context(units: Sequence[Unit], reader: StoreReader) -> tuple[Unit, 
 async def _in_context(unit: Unit, reader: StoreReader) -> Unit:
     first, *more = unit.messages
     said = [] if more else await reader.messages_before(first.session, first.position, 1)
-    asked = [one for one in said if one.speaker != first.speaker and abs(first.at - one.at) <= _LATELY]
+    asked = [one for one in said if one.speaker != first.speaker and abs(first.at - one.at) <= LATELY]
     turns = await reader.items_from([one.id for one in asked], [ItemKind.TURN])
     return replace(unit, before=turns[-1] if turns else None)
 
@@ -206,9 +207,13 @@ def shown(unit: Unit, characters: int) -> str:
     What it answers stands under it, in brackets.
     """
     said = f"{weekday_and_time(unit.item.mentioned)}, {_said(unit.item, characters)}"
-    return said if unit.before is None else f"{said}\n    ({ANSWERING} {_said(unit.before, ASKED_CHARACTERS)})"
+    return said if unit.before is None else f"{said}\n    ({ANSWERING} {_said(unit.before, BESIDE_CHARACTERS)})"
 
 
 def _said(turn: Item, characters: int) -> str:
-    text = turn.text if len(turn.text) <= characters else f"{turn.text[:characters].rstrip()} [cut off here]"
-    return f"{one_line(turn.speaker)}: {indented(text)}"
+    return f"{one_line(turn.speaker)}: {indented(cut_off(turn.text, characters))}"
+
+
+def cut_off(text: str, characters: int) -> str:
+    """At most so many characters of a text, with a word that it is not all."""
+    return text if len(text) <= characters else f"{text[:characters].rstrip()} [cut off here]"
