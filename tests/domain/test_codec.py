@@ -21,6 +21,7 @@ from recollect.domain.changes import Changeset, Session
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.items import IndexedItem, Item
 from recollect.domain.links import Link, LinkKind
+from recollect.domain.loops import Finding
 from recollect.domain.messages import Message, StoredMessage
 from recollect.domain.queries import Scope
 from recollect.domain.time import Interval, Precision
@@ -55,6 +56,7 @@ def sample(kind, *, bare=False):
         return Interval(start=None if bare else NOON, end=NOON + timedelta(1), precision=Precision.DAY)
     if isinstance(kind, type) and is_dataclass(kind):
         hints = get_type_hints(kind)
+        bare = bare and kind is not Finding  # it rests on something
         return kind(**{field.name: sample(hints[field.name], bare=bare) for field in fields(kind)})
     if issubclass(kind, Enum):
         return list(kind)[-1]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.time import Interval
+from recollect.domain.triples import Triple
 
 
 class ItemKind(StrEnum):
@@ -62,7 +63,7 @@ class Item:
     gaps. ``superseded`` is set when a newer item took its place: both stay readable. ``stages`` are what an item was
     before it grew, the oldest first. ``label`` says what kind of its kind it is: of a summary ``extractive`` or
     ``model``, of semantic memory ``event``, ``preference``, ``update`` or ``relation`` (RecMem, 3.4), of an episode why
-    it was made; "" where there is nothing to tell apart.
+    it was made; "" where there is nothing to tell apart. ``triple`` is what an item of that kind states.
     """
 
     id: str
@@ -82,6 +83,7 @@ class Item:
     superseded: datetime | None = None
     stages: tuple[Stage, ...] = ()
     label: str = ""
+    triple: Triple | None = None
 
     @property
     def occurred(self) -> Interval | None:

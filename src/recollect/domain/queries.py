@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from recollect.domain.items import ItemKind
 from recollect.domain.time import Interval
+from recollect.domain.triples import TimeFilter
 
 
 class Effort(StrEnum):
@@ -26,8 +27,8 @@ class Scope:
     """What a recall may return; everything is applied inside the store, so that k stays k.
 
     ``during`` keeps items that speak of, or were said in, that time. ``as_of`` answers with what was recorded by
-    then. ``exclude`` holds ids of items or messages that have been seen already (MemR3's mask). An empty tuple does
-    not narrow.
+    then. ``exclude`` holds ids of items or messages that have been seen already (MemR3's mask). ``when`` is about the
+    start and the end of what items tell (:func:`recollect.domain.held.held`). An empty tuple does not narrow.
     """
 
     kinds: tuple[ItemKind, ...] = ()
@@ -36,6 +37,7 @@ class Scope:
     during: Interval | None = None
     as_of: datetime | None = None
     exclude: frozenset[str] = frozenset()
+    when: TimeFilter | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

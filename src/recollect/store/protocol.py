@@ -15,14 +15,16 @@ from recollect.domain.changes import Changeset
 from recollect.domain.entities import Entity, Mention, Merge
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.jobs import Job, JobRecord, JobState
+from recollect.domain.links import LinkKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Probe, Scope
 from recollect.domain.receipts import ForgetReceipt
 from recollect.domain.segments import Segment, Stream
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval
+from recollect.domain.triples import Aggregation, Ordering, TriplePattern
 from recollect.domain.usage import Cost, LedgerEntry, Usage
-from recollect.store.search import Search
+from recollect.store.search import Search, TriplePage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,12 +191,52 @@ class StoreReader(Protocol):
         """Items of these kinds that hold and came from any of these messages, in the order in which they were kept."""
         ...
 
+    async def triples(
+        self,
+        pattern: TriplePattern,
+        scope: Scope,
+        *,
+        ordering: Ordering | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> TriplePage:
+        """Triples in scope that fit the pattern, and how many there are in all (REMem, figure 8).
+
+        ``asc`` is by start, and among equals by end, the earliest first: a time that is known less exactly begins
+        where its first moment does, an open start comes before all others and an open end after them. ``desc`` is by
+        end, and among equals by start, the latest first: a time ends where its last moment does. Without an ordering,
+        and where both are equal, the order is that in which they were kept.
+        """
+        ...
+
+    async def count_triples(self, pattern: TriplePattern, scope: Scope, aggregation: Aggregation) -> int:
+        """How many triples fit, or how many subjects or objects they have, each counted once."""
+        ...
+
+    async def linked(
+        self, items: Sequence[str], kinds: Sequence[LinkKind], scope: Scope, *, limit: int | None = None
+    ) -> list[tuple[Item, float]]:
+        """Items in scope that a link of these kinds joins, either way, to any of these items.
+
+        Each once, with the weight of its heaviest link, the heaviest first and among equals what was kept first; none
+        of the items themselves.
+        """
+        ...
+
     async def entities(self, ids: Iterable[str] | None = None) -> list[Entity]:
         """Entities by id, or all, in the order of their ids."""
         ...
 
     async def mentions_of(self, items: Iterable[str]) -> list[Mention]:
         """What items mention, by their ids; in the order in which the items were kept."""
+        ...
+
+    async def names_in_use(self, kinds: Sequence[ItemKind], limit: int | None = None) -> list[str]:
+        """Names of entities that items of these kinds mention, all or at most ``limit``.
+
+        Those that most items mention come first, and among equals they are in the order of their characters. What was
+        superseded does not count.
+        """
         ...
 
     async def setting(self, key: str) -> str | None:

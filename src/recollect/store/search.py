@@ -39,6 +39,14 @@ class Edges:
     weights: Floats
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriplePage:
+    """Some of the triples that were asked for, in their order, and how many there are in all."""
+
+    items: tuple[Item, ...]
+    total: int
+
+
 class Search(Protocol):
     """One question's view of a bank. Every method keeps to the scope it was opened with."""
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 
-from recollect.domain.items import IndexedItem
+from recollect.domain.held import held, meets
+from recollect.domain.items import IndexedItem, Item, ItemKind
+from recollect.domain.links import Link, LinkKind
 from recollect.domain.queries import Probe, Scope
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval, at_instant
+from recollect.domain.triples import Aggregation, Ordering, Triple, TriplePattern, phrase_key
 
 K1, B = 1.2, 0.75
 PASSAGE, SURROUNDINGS = 3, 2
@@ -42,7 +46,7 @@ class BruteForce:
 
     def best(self, scores: Column, scope: Scope, k: int, *, positive: bool) -> list[tuple[str, float]]:
         """The ``k`` best items of a scope, and their scores."""
-        open_ = [entry.item.id for entry in self._items if self._inside(entry, scope)]
+        open_ = [entry.item.id for entry in self._items if inside(entry.item, scope)]
         ranked = sorted(((id_, scores[id_]) for id_ in open_), key=lambda pair: -pair[1])
         return [pair for pair in ranked[:k] if pair[1] > 0 or not positive]
 
@@ -64,7 +68,7 @@ class BruteForce:
 
     def _nearness(self) -> Column:
         during = self._probe.during
-        return self._each(lambda entry: 0.0 if during is None else _timely(entry, during))
+        return self._each(lambda entry: 0.0 if during is None else _timely(entry.item, during))
 
     def _each(self, score: Callable[[IndexedItem], float | bool]) -> Column:
         return {entry.item.id: float(score(entry)) for entry in self._items}
@@ -81,7 +85,8 @@ class BruteForce:
 
     def _exchange(self, entry: IndexedItem, at: int) -> list[IndexedItem]:
         before = [other for other in self._around(at, 1) if other.item.order < entry.item.order]
-        return [entry] if len(entry.item.sources) > 1 else [*before, entry]
+        alone = entry.item.kind in (ItemKind.GIST, ItemKind.TRIPLE) or len(entry.item.sources) > 1
+        return [entry] if alone else [*before, entry]
 
     def _near(self, at: int) -> float:
         around = self._around(at, SURROUNDINGS)
@@ -99,17 +104,67 @@ class BruteForce:
         scores = _bm25({session: _terms(entries) for session, entries in by_session.items()}, self._probe)
         return self._each(lambda entry: scores[entry.item.session])
 
-    def _inside(self, entry: IndexedItem, scope: Scope) -> bool:
-        item = entry.item
-        return (
-            (not scope.kinds or item.kind in scope.kinds)
-            and (not scope.sessions or item.session in scope.sessions)
-            and (not scope.speakers or item.speaker in scope.speakers)
-            and (scope.during is None or _timely(entry, scope.during) > 0)
-            and (scope.as_of is None or item.recorded <= scope.as_of)
-            and (item.superseded is None or (scope.as_of is not None and scope.as_of < item.superseded))
-            and not scope.exclude.intersection((item.id, *item.sources))
+
+def inside(item: Item, scope: Scope) -> bool:
+    """Whether a scope lets an item through."""
+    return (
+        (not scope.kinds or item.kind in scope.kinds)
+        and (not scope.sessions or item.session in scope.sessions)
+        and (not scope.speakers or item.speaker in scope.speakers)
+        and (scope.during is None or any(time.overlaps(scope.during) for time in _times(item)))
+        and (scope.as_of is None or item.recorded <= scope.as_of)
+        and (item.superseded is None or (scope.as_of is not None and scope.as_of < item.superseded))
+        and not scope.exclude.intersection((item.id, *item.sources))
+        and (scope.when is None or meets(held(item), scope.when))
+    )
+
+
+def fitting(items: Iterable[Item], pattern: TriplePattern, scope: Scope, ordering: Ordering | None) -> list[Item]:
+    """The triples in scope that fit a pattern, as they were then; ``items`` come in the order they were kept in."""
+    scope = replace(scope, kinds=())
+    found = [item for item in items if _fits(item.triple, pattern) and inside(item, scope)]
+    if ordering is Ordering.ASC:
+        found.sort(key=lambda item: (held(item).start[0], held(item).end[1]))
+    if ordering is Ordering.DESC:
+        found.sort(key=lambda item: (-held(item).end[1], -held(item).start[0]))
+    return found if scope.as_of is None else [item.as_of(scope.as_of) for item in found]
+
+
+def counted(found: Sequence[Item], aggregation: Aggregation) -> int:
+    """How many triples these are, or how many subjects or objects they have."""
+    triples = [item.triple for item in found if item.triple is not None]
+    match aggregation:
+        case Aggregation.COUNT:
+            return len(triples)
+        case Aggregation.SUBJECTS:
+            return len({phrase_key(triple.subject) for triple in triples})
+        case Aggregation.OBJECTS:
+            return len({phrase_key(triple.object) for triple in triples})
+
+
+def joined(
+    items: Iterable[Item], links: Iterable[Link], ends: Collection[str], kinds: Collection[LinkKind], scope: Scope
+) -> list[tuple[Item, float]]:
+    """What links of these kinds join to any of the ends, with the weight of the heaviest, the heaviest first."""
+    weights: dict[str, float] = {}
+    for link in links:
+        for here, there in ((link.source, link.target), (link.target, link.source)):
+            if here in ends and there not in ends and link.kind in kinds:
+                weights[there] = max(link.weight, weights.get(there, 0.0))
+    found = [(item, weights[item.id]) for item in items if item.id in weights and inside(item, scope)]
+    found.sort(key=lambda pair: -pair[1])
+    return [(item if scope.as_of is None else item.as_of(scope.as_of), weight) for item, weight in found]
+
+
+def _fits(triple: Triple | None, pattern: TriplePattern) -> bool:
+    return triple is not None and all(
+        not wanted or phrase_key(phrase) in map(phrase_key, wanted)
+        for phrase, wanted in (
+            (triple.subject, pattern.subjects),
+            (triple.predicate, pattern.predicates),
+            (triple.object, pattern.objects),
         )
+    )
 
 
 def _terms(entries: Sequence[IndexedItem]) -> Counter[int]:
@@ -130,10 +185,13 @@ def _bm25(documents: Mapping[str, Counter[int]], probe: Probe) -> Column:
     return {name: score / most if most else 0.0 for name, score in scores.items()}
 
 
-def _timely(entry: IndexedItem, during: Interval) -> float:
+def _timely(item: Item, during: Interval) -> float:
     """Nearness to the middle of a time, of what is told or of the moment it was told (equations 13, 14)."""
-    times = [at_instant(entry.item.mentioned), *(o.interval for o in entry.item.occurrences)]
-    return max(_closeness(time, during) for time in times)
+    return max(_closeness(time, during) for time in _times(item))
+
+
+def _times(item: Item) -> list[Interval]:
+    return [at_instant(item.mentioned), *(one.interval for one in item.occurrences)]
 
 
 def _closeness(time: Interval, during: Interval) -> float:

@@ -48,9 +48,10 @@ from recollect.testing.store_material import (
 )
 from recollect.testing.store_search import SearchContract
 from recollect.testing.store_segments import SegmentsContract
+from recollect.testing.store_triples import TriplesContract
 
 
-class StoreContract(SearchContract, ForgettingContract, JobsContract, SegmentsContract):
+class StoreContract(SearchContract, ForgettingContract, JobsContract, SegmentsContract, TriplesContract):
     """The contract suite of stores."""
 
     @pytest.fixture
@@ -189,6 +190,36 @@ class StoreContract(SearchContract, ForgettingContract, JobsContract, SegmentsCo
         assert await store.entities(["e2", "e9"]) == [changes.entities[1]]
         expected = sorted(changes.mentions, key=lambda m: (m.item, m.entity))
         assert await store.mentions_of(["turn:m1", "turn:m0", "turn:m2", "nothing"]) == expected
+
+    async def test_names_in_use_come_by_how_many_items_mention_them(self, store: Store) -> None:
+        said = [message(n) for n in range(5)]
+        kinds = (ItemKind.TURN, ItemKind.TURN, ItemKind.TURN, ItemKind.GIST, ItemKind.TURN)
+        entries = [indexed(one) for one in said]
+        items = tuple(
+            replace(entry, item=replace(entry.item, kind=kind)) for entry, kind in zip(entries, kinds, strict=True)
+        )
+        names = {"e1": "Toby", "e2": "Ada", "e3": "Miso", "e4": "Bram", "e5": "Zoe"}
+        entities = tuple(
+            Entity(id=id_, name=name, kind=EntityKind.OTHER, first_seen=T0, last_seen=T0) for id_, name in names.items()
+        )
+        told = {"e1": "012", "e2": "01", "e3": "013", "e4": "333", "e5": "4"}
+        mentions = tuple(
+            Mention(entity=id_, item=f"turn:m{n}", surface=f"{names[id_]}{place}")
+            for id_, places in told.items()
+            for place, n in enumerate(places)
+        )
+        mentions += (
+            Mention(entity="e2", item="turn:m0", surface="she"),
+            Mention(entity="e2", item="turn:m1", surface="s"),
+        )
+        await store.commit(changes_of(said, items=items, entities=entities, mentions=mentions))
+        turns = [ItemKind.TURN]
+        assert await store.names_in_use(turns) == ["Toby", "Ada", "Miso", "Zoe"]
+        assert await store.names_in_use([ItemKind.TURN, ItemKind.GIST], 2) == ["Miso", "Toby"]
+        assert await store.names_in_use([ItemKind.GIST]) == ["Bram", "Miso"]
+        assert await store.names_in_use(turns, 0) == await store.names_in_use([]) == []
+        await store.commit(Changeset(supersedes=(Supersession(item="turn:m4", at=NOW),)))
+        assert await store.names_in_use(turns) == ["Toby", "Ada", "Miso"]
 
     async def test_settings_are_kept(self, store: Store) -> None:
         assert await store.setting("profile") is None

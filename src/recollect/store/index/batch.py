@@ -19,7 +19,9 @@ class RowBatch:
     :data:`FOREVER` for an item that holds. ``asks``, ``answered``: bool.
     ``vectors``: float32 ``(n, dimension)``. ``terms``: uint32, all rows' terms joined; ``lengths``: int32, how many
     each row has. ``spans``: int64 ``(m, 3)``: row within the batch, start and end in microseconds of a time it speaks
-    of.
+    of. ``held``: int64 ``(n, 4)``: the edges of its start and of its end (:class:`recollect.domain.held.Held`).
+    ``stating``: int64 ``(t,)``: rows within the batch that are triples; ``phrases``: the keys of their phrases, the
+    subject, predicate and object of each, one after another.
     """
 
     seqs: NDArray[np.int64]
@@ -36,3 +38,6 @@ class RowBatch:
     terms: NDArray[np.uint32]
     lengths: NDArray[np.int32]
     spans: NDArray[np.int64]
+    held: NDArray[np.int64]
+    stating: NDArray[np.int64]
+    phrases: list[str]

@@ -38,7 +38,9 @@ class RowTable:
     """Columns over all rows; a row that was replaced or removed stays, no longer ``alive``.
 
     ``current`` are the live rows of items that hold; one that was superseded is alive, for who asks about the past.
-    ``previous`` and ``following`` hold the neighbouring row of the same kind in the same session, or -1.
+    ``previous`` and ``following`` hold the neighbouring row of the same kind in the same session, or -1. ``held`` is
+    int64 ``(rows, 4)`` (:class:`recollect.store.index.batch.RowBatch`). ``triple`` is int32 ``(rows, 3)``: the codes of
+    a triple's subject, predicate and object, -1 for what is none.
     """
 
     def __init__(self) -> None:
@@ -58,7 +60,9 @@ class RowTable:
         self.current: GrowArray[np.bool_] = GrowArray(np.bool_)
         self.previous: GrowArray[np.int32] = GrowArray(np.int32)
         self.following: GrowArray[np.int32] = GrowArray(np.int32)
-        self.kinds, self.sessions, self.speakers = Codes(), Codes(), Codes()
+        self.held: GrowArray[np.int64] = GrowArray(np.int64, (4,))
+        self.triple: GrowArray[np.int32] = GrowArray(np.int32, (3,))
+        self.kinds, self.sessions, self.speakers, self.phrases = Codes(), Codes(), Codes(), Codes()
         self._row_of: GrowArray[np.int32] = GrowArray(np.int32)
         self._last: dict[tuple[int, int], int] = {}
 
@@ -89,6 +93,9 @@ class RowTable:
         self.current.append(batch.superseded == FOREVER)
         self.previous.append(unlinked)
         self.following.append(unlinked)
+        self.held.append(batch.held)
+        self.triple.append(np.full((count, 3), -1, dtype=np.int32))
+        self.triple.view[first + batch.stating] = self.phrases.encode(batch.phrases).reshape(-1, 3)
         torn = self._retire(batch.seqs)
         self._row_of.view[batch.seqs] = new
         return np.unique(np.concatenate([new, self._chain(new, torn)]))

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from recollect.domain.queries import Probe
 from recollect.domain.signals import Signals, Weights
 from recollect.domain.time import Interval, to_micros
+from recollect.domain.triples import TimeFilter
 from recollect.store.index.batch import FOREVER
+from recollect.store.index.held import meeting
 from recollect.store.index.index import BankIndex
 from recollect.store.index.lexical import LexicalScan
 from recollect.store.index.rows import Rows
@@ -32,6 +34,7 @@ class RowScope:
     during: Interval | None = None
     recorded_by: int | None = None
     hidden: frozenset[int] = frozenset()
+    when: TimeFilter | None = None
 
     @property
     def everything(self) -> bool:
@@ -46,7 +49,7 @@ class IndexSearch:
         self._speakers = index.table.speakers.find(probe.speakers)
         self._open: NDArray[np.bool_] | None = None
         self._scan: LexicalScan | None = None
-        self._cosines_of_all: tuple[Floats, Floats] | None = None
+        self._cosines_of_all: tuple[Floats, Floats | None] | None = None
         self._nearest: tuple[int, Rows, Floats] | None = None
         self._proximity: Floats | None = None
         self._rows_seen = -1
@@ -65,7 +68,8 @@ class IndexSearch:
             self.compared(cosines_with(self._index.vectors.matrix, self._probe.vector))
         assert self._cosines_of_all is not None
         if self._nearest is None or self._nearest[0] < k:  # the graph arm begins with the first of the semantic arm's
-            self._nearest = k, *self._best(self._meant(*self._cosines_of_all), k)
+            own, near = self._cosines_of_all
+            self._nearest = k, *self._best(own if near is None else self._meant(own, near), k)
         _, rows, scores = self._nearest
         return rows[:k], scores[:k]
 
@@ -82,7 +86,8 @@ class IndexSearch:
     def compared(self, own: Floats) -> None:
         """Take every row's cosine; those of fewer rows than there are by now are of no use."""
         if len(own) == len(self._index):
-            self._cosines_of_all = own, self._index.surroundings.all_cosines(self._index.table, own)
+            near = self._index.surroundings.all_cosines(self._index.table, own) if self._weights.surroundings else None
+            self._cosines_of_all = own, near
 
     def lexical(self, k: int) -> tuple[Rows, Floats]:
         """The ``k`` rows that share most words with the question, by exchange, passage and session."""
@@ -163,8 +168,8 @@ class IndexSearch:
         return self._proximity
 
     def _cosines(self, rows: Rows) -> tuple[Floats, Floats]:
-        if self._cosines_of_all is not None:
-            own, near = self._cosines_of_all
+        own, near = self._cosines_of_all or (None, None)
+        if own is not None and near is not None:
             return own[rows], near[rows]
         index = self._index
         return index.surroundings.cosines(index.table, rows, index.vectors.matrix, self._probe.vector)
@@ -211,6 +216,8 @@ def allowed_rows(index: BankIndex, scope: RowScope) -> NDArray[np.bool_]:
             mask &= np.isin(column, codes.find(wanted))
     if scope.during is not None:
         mask &= proximity(index, scope.during) > 0
+    if scope.when is not None:
+        mask &= meeting(table.held.view, scope.when)
     if scope.hidden:
         rows = table.rows_of(np.array(sorted(scope.hidden), dtype=np.int64))
         mask[rows[rows >= 0]] = False

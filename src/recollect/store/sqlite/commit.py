@@ -17,9 +17,20 @@ from recollect.domain.time import to_micros
 from recollect.errors import EmbedderMismatch, InvalidInput, MessageConflict, StaleWrite
 from recollect.store.sqlite.database import EMBEDDER_KEYS, read_state, recorded_embedder
 from recollect.store.sqlite.jobs import add_jobs, finish_job
-from recollect.store.sqlite.rows import entity_row, item_row, merge_row, message_row, occurrence_row, offset_of
+from recollect.store.sqlite.rows import (
+    entity_row,
+    item_row,
+    merge_row,
+    message_row,
+    occurrence_row,
+    offset_of,
+    triple_row,
+)
 from recollect.store.sqlite.segments import ends_of, put_segments, put_stream
 from recollect.store.sqlite.sql import query
+
+# What is cleared of an item before it is put again.
+_CLEAR = ("clear_occurrences", "clear_sources", "clear_derivations", "clear_mentions", "clear_links", "clear_triple")
 
 
 def write_changes(connection: sqlite3.Connection, changes: Changeset) -> None:
@@ -130,7 +141,7 @@ def _put_items(connection: sqlite3.Connection, items: Sequence[IndexedItem], ver
         return
     known = numbers_of(connection, "seq_of_items", (entry.item.id for entry in items))
     for seq in known.values():
-        for clear in ("clear_occurrences", "clear_sources", "clear_derivations", "clear_mentions", "clear_links"):
+        for clear in _CLEAR:
             connection.execute(query(clear), (seq,))
     (last,) = connection.execute(query("last_item")).fetchone()
     fresh = count(last + 1)
@@ -142,6 +153,8 @@ def _put_items(connection: sqlite3.Connection, items: Sequence[IndexedItem], ver
         query("add_occurrence"),
         [occurrence_row(seq, n, o) for seq, entry in numbered for n, o in enumerate(entry.item.occurrences)],
     )
+    stated = [(seq, entry.item.triple) for seq, entry in numbered]
+    connection.executemany(query("add_triple"), [triple_row(seq, t) for seq, t in stated if t is not None])
     messages = _required(connection, "seq_of_messages", {s for entry in items for s in entry.item.sources})
     connection.executemany(
         query("add_source"),

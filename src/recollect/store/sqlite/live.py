@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
+from recollect.domain.held import OPEN
 from recollect.store.index.index import BankIndex
+from recollect.store.sqlite.columns import batch_from
 from recollect.store.sqlite.commit import require_embedder
 from recollect.store.sqlite.database import Database, read_state
-from recollect.store.sqlite.rows import batch_from
 from recollect.store.sqlite.sql import query
 
 
@@ -98,11 +99,12 @@ class LiveIndex:
             self._version = version
 
     def _append(self, connection: sqlite3.Connection, since: int, upto: int) -> None:
-        bounds = {"version": since, "upto": upto}
+        bounds = {"version": since, "upto": upto, "open": OPEN}
         rows = connection.execute(query("rows_since"), bounds).fetchall()
         if rows:
             spans = connection.execute(query("spans_since"), bounds).fetchall()
-            self._index.append(batch_from(rows, spans, self._dimension))
+            triples = connection.execute(query("triples_since"), bounds).fetchall()
+            self._index.append(batch_from(rows, spans, triples, self._dimension))
 
     def _load_saved(self, connection: sqlite3.Connection) -> None:
         """Take the saved graph, when it was made from this very file; what has been rewritten since is put in anew."""

@@ -15,12 +15,16 @@ from numpy.typing import NDArray
 from recollect.domain.banks import BankInfo
 from recollect.domain.entities import Entity, Mention
 from recollect.domain.items import Item, ItemKind
+from recollect.domain.links import LinkKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Probe, Scope
 from recollect.domain.segments import Segment, Stream
 from recollect.domain.signals import Weights
+from recollect.domain.triples import Aggregation, Ordering, TriplePattern
 from recollect.store.index.index import GRAPH_FROM_ROWS
+from recollect.store.index.triples import Page
 from recollect.store.protocol import EntityTables, Known, SessionEnd
+from recollect.store.search import TriplePage
 from recollect.store.sqlite.commit import numbers_of
 from recollect.store.sqlite.database import Database, read_state
 from recollect.store.sqlite.live import LiveIndex
@@ -28,6 +32,7 @@ from recollect.store.sqlite.rows import Row, entity_from, merge_from, message_fr
 from recollect.store.sqlite.search import SqliteSearch, load_items, loaded_items
 from recollect.store.sqlite.segments import messages_in, segments_by_message, segments_in, stream_of, unsegmented
 from recollect.store.sqlite.sql import query
+from recollect.store.sqlite.triples import count_triples, linked_to, triples_in
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -140,6 +145,26 @@ class SqliteReader:
         wanted = {"messages": json.dumps(list(messages)), "kinds": json.dumps([ItemKind(kind).value for kind in kinds])}
         return await self._listed("items_from", wanted)
 
+    async def triples(
+        self,
+        pattern: TriplePattern,
+        scope: Scope,
+        *,
+        ordering: Ordering | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> TriplePage:
+        page = Page(ordering=ordering, limit=limit, offset=offset)
+        return await asyncio.to_thread(triples_in, self._database, self._live, pattern, scope, page)
+
+    async def count_triples(self, pattern: TriplePattern, scope: Scope, aggregation: Aggregation) -> int:
+        return await asyncio.to_thread(count_triples, self._database, self._live, pattern, scope, aggregation)
+
+    async def linked(
+        self, items: Sequence[str], kinds: Sequence[LinkKind], scope: Scope, *, limit: int | None = None
+    ) -> list[tuple[Item, float]]:
+        return await asyncio.to_thread(linked_to, self._database, self._live, items, kinds, scope, limit)
+
     async def entities(self, ids: Iterable[str] | None = None) -> list[Entity]:
         if ids is None:
             rows = await self._read("entities")
@@ -150,6 +175,11 @@ class SqliteReader:
     async def mentions_of(self, items: Iterable[str]) -> list[Mention]:
         rows = await self._read("mentions_in", (json.dumps(list(items)),))
         return [Mention(entity=entity, item=item, surface=surface) for entity, item, surface in rows]
+
+    async def names_in_use(self, kinds: Sequence[ItemKind], limit: int | None = None) -> list[str]:
+        wanted = json.dumps([ItemKind(kind).value for kind in kinds])
+        rows = await self._read("names_in_use", {"kinds": wanted, "limit": _ALL if limit is None else limit})
+        return [name for (name,) in rows]
 
     async def setting(self, key: str) -> str | None:
         rows = await self._read("setting", (key,))

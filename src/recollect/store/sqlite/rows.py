@@ -8,23 +8,20 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-import numpy as np
-
 from recollect.domain.changes import Session
 from recollect.domain.entities import Entity, EntityKind, Merge
 from recollect.domain.items import Item, ItemKind, Network, Occurrence, Stage
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.time import Interval, Precision, from_micros, to_micros
+from recollect.domain.triples import Triple
 from recollect.errors import NotABank
-from recollect.store.index.batch import FOREVER, RowBatch
 
 Row = Sequence[Any]
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _FIRST, _LAST = to_micros(datetime.min.replace(tzinfo=UTC)), to_micros(datetime.max.replace(tzinfo=UTC))
-_EARLIEST = np.iinfo(np.int64).min // 2
-_LATEST = np.iinfo(np.int64).max // 2
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def reads_row(decode: Callable[P, T]) -> Callable[P, T]:
@@ -102,7 +99,7 @@ def session_from(row: Row) -> Session:
 def item_from(row: Row) -> Item:
     _, id_, kind, text, session, speaker, order, mentioned, offset, recorded, network, *rest = row[:15]
     confidence, tokens, superseded, label = rest
-    stages, sources, derived, occurrences = ([] if cell == "[]" else json.loads(cell) for cell in row[15:])
+    stages, sources, derived, occurrences = ([] if cell == "[]" else json.loads(cell) for cell in row[15:19])
     return Item(
         id=id_,
         kind=ItemKind(kind),
@@ -121,6 +118,7 @@ def item_from(row: Row) -> Item:
         superseded=None if superseded is None else from_micros(superseded),
         stages=tuple(_stage_from(cells) for cells in stages),
         label=label,
+        triple=None if row[19] is None else _triple_from(row[19:]),
     )
 
 
@@ -173,6 +171,46 @@ def occurrence_row(item: int, n: int, occurrence: Occurrence) -> Row:
     )
 
 
+def _triple_from(cells: Row) -> Triple:
+    subject, predicate, object_ = cells[:3]
+    start, end = _interval_from(cells[3:8]), _interval_from(cells[8:])
+    return Triple(subject=subject, predicate=predicate, object=object_, start=start, end=end)
+
+
+def triple_row(item: int, triple: Triple) -> Row:
+    times = _interval_cells(triple.start), _interval_cells(triple.end)
+    return (item, triple.subject, triple.predicate, triple.object, *times[0], *times[1])
+
+
+def _interval_from(cells: Row) -> Interval | None:
+    start, start_zone, end, end_zone, precision = cells
+    if precision is None:
+        return None
+    start, end = _moment_on(start, start_zone), _moment_on(end, end_zone)
+    return Interval(start=start, end=end, precision=Precision(precision))
+
+
+def _interval_cells(interval: Interval | None) -> Row:
+    if interval is None:
+        return None, None, None, None, None
+    return (*_calendar(interval.start), *_calendar(interval.end), interval.precision.value)
+
+
+def _moment_on(micros: int | None, zone: int) -> datetime | None:
+    """The moment of a calendar that is so far from UTC; in UTC itself there may be none."""
+    if micros is None:
+        return None
+    moment = from_micros(micros)
+    return moment.replace(tzinfo=timezone(timedelta(microseconds=zone))) if zone else moment
+
+
+def _calendar(moment: datetime | None) -> tuple[int | None, int | None]:
+    """Microseconds since 1970 of the calendar that a moment was given in, and how far that is from UTC."""
+    if moment is None:
+        return None, None
+    return to_micros(moment.replace(tzinfo=UTC)), (moment.utcoffset() or timedelta()) // _MICROSECOND
+
+
 @reads_row
 def entity_from(row: Row) -> Entity:
     id_, name, kind, first_seen, last_seen = row
@@ -217,37 +255,3 @@ def merge_row(merge: Merge) -> Row:
         to_micros(merge.at),
         None if merge.undone is None else to_micros(merge.undone),
     )
-
-
-@reads_row
-def batch_from(rows: Sequence[Row], spans: Sequence[Row], dimension: int) -> RowBatch:
-    """Items as the index takes them; ``spans`` are (item, start, end), open ends ``None``."""
-    seqs, kinds, sessions, speakers, orders, mentioned, recorded, superseded, asks, answered, vectors, terms = zip(
-        *rows, strict=True
-    )
-    numbers = np.array(seqs, dtype=np.int64)
-    return RowBatch(
-        seqs=numbers,
-        kinds=list(kinds),
-        sessions=list(sessions),
-        speakers=list(speakers),
-        orders=np.array(orders, dtype=np.int64),
-        mentioned=np.array(mentioned, dtype=np.int64),
-        recorded=np.array(recorded, dtype=np.int64),
-        superseded=np.array([FOREVER if moment is None else moment for moment in superseded], dtype=np.int64),
-        asks=np.array(asks, dtype=np.bool_),
-        answered=np.array(answered, dtype=np.bool_),
-        vectors=np.frombuffer(b"".join(vectors), dtype="<f2").reshape(len(rows), dimension).astype(np.float32),
-        terms=np.frombuffer(b"".join(terms), dtype="<u4").astype(np.uint32),
-        lengths=np.array([len(blob) // 4 for blob in terms], dtype=np.int32),
-        spans=_spans_from(spans, numbers),
-    )
-
-
-def _spans_from(spans: Sequence[Row], seqs: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    if not spans:
-        return np.empty((0, 3), dtype=np.int64)
-    closed = [(item, _EARLIEST if a is None else a, _LATEST if b is None else b) for item, a, b in spans]
-    table = np.array(closed, dtype=np.int64)
-    table[:, 0] = np.searchsorted(seqs, table[:, 0])
-    return table

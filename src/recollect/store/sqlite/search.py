@@ -41,11 +41,11 @@ class SqliteSearch:
     """
 
     def __init__(self, database: Database, live: LiveIndex, probe: Probe, scope: Scope, weights: Weights) -> None:
-        self._database, self._live, self._probe, self._as_of = database, live, probe, scope.as_of
+        self._database, self._live, self._probe, self._scope = database, live, probe, scope
         self._comparing = threading.Lock()
         with live.fresh() as index:
             self._index = index
-            self._search = IndexSearch(index, probe, _row_scope(database, scope), weights)
+            self._search = IndexSearch(index, probe, row_scope(database, scope), weights)
 
     async def semantic(self, k: int) -> Hits:
         return await self._done(self._semantic, k)
@@ -67,9 +67,7 @@ class SqliteSearch:
         return await self._done(self._edges, refs, limit)
 
     async def load(self, refs: Refs) -> list[tuple[int, Item]]:
-        loaded = await self._done(load_items, self._database, refs.tolist())
-        then = self._as_of
-        return loaded if then is None else [(ref, item.as_of(then)) for ref, item in loaded]
+        return await self._done(load_in_scope, self._database, refs.tolist(), self._scope)
 
     async def _done(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if len(self._index) <= INLINE_ROWS:
@@ -156,6 +154,12 @@ def load_items(database: Database, seqs: Sequence[int]) -> list[tuple[int, Item]
         return loaded_items(connection, seqs)
 
 
+def load_in_scope(database: Database, seqs: Sequence[int], scope: Scope) -> list[tuple[int, Item]]:
+    """What :func:`load_items` gives; in a scope with a moment, items as they were then."""
+    loaded, then = load_items(database, seqs), scope.as_of
+    return loaded if then is None else [(seq, item.as_of(then)) for seq, item in loaded]
+
+
 def loaded_items(connection: sqlite3.Connection, seqs: Sequence[int]) -> list[tuple[int, Item]]:
     """What :func:`load_items` gives, in the caller's transaction."""
     rows = connection.execute(query("items"), (json.dumps(list(seqs)),))
@@ -163,7 +167,8 @@ def loaded_items(connection: sqlite3.Connection, seqs: Sequence[int]) -> list[tu
     return [(seq, by_seq[seq]) for seq in seqs if seq in by_seq]
 
 
-def _row_scope(database: Database, scope: Scope) -> RowScope:
+def row_scope(database: Database, scope: Scope) -> RowScope:
+    """A scope in the index's terms."""
     return RowScope(
         kinds=tuple(kind.value for kind in scope.kinds),
         sessions=scope.sessions,
@@ -171,6 +176,7 @@ def _row_scope(database: Database, scope: Scope) -> RowScope:
         during=scope.during,
         recorded_by=None if scope.as_of is None else to_micros(scope.as_of),
         hidden=frozenset(_hidden(database, scope.exclude)) if scope.exclude else frozenset(),
+        when=scope.when,
     )
 
 

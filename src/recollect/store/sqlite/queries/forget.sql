@@ -177,6 +177,8 @@ SELECT EXISTS (SELECT 1 FROM message
                   OR instr(lower(speaker), lower(:piece)) OR instr(id, :piece))
     OR EXISTS (SELECT 1 FROM item WHERE instr(lower(text), lower(:piece)) OR instr(id, :piece)
                   OR instr(lower(label), lower(:piece)))
+    OR EXISTS (SELECT 1 FROM triple WHERE instr(lower(subject), lower(:piece)) OR instr(lower(predicate), lower(:piece))
+                  OR instr(lower(object), lower(:piece)))
     OR EXISTS (SELECT 1 FROM mention WHERE instr(lower(surface), lower(:piece)))
     OR EXISTS (SELECT 1 FROM session WHERE instr(lower(id), lower(:piece)))
     OR EXISTS (SELECT 1 FROM setting WHERE instr(value, :piece))

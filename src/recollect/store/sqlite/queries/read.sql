@@ -9,7 +9,8 @@ SELECT key, value FROM setting WHERE key IN ('embedder', 'dimension');
 
 -- name: rows_since
 SELECT i.seq, i.kind, i.session, i.speaker, i.ord, i.mentioned, i.recorded, i.superseded, x.asks,
-       EXISTS (SELECT 1 FROM source s WHERE s.item = i.seq AND s.n = 1), x.vector, x.terms
+       -- a gist and a triple stand by themselves, as a turn does that holds its answer
+       i.kind IN ('gist', 'triple') OR EXISTS (SELECT 1 FROM source s WHERE s.item = i.seq AND s.n = 1), x.vector, x.terms, i.mentioned_offset
 FROM item i JOIN indexing x ON x.item = i.seq
 WHERE i.version > :version AND i.version <= :upto ORDER BY i.seq;
 
@@ -17,7 +18,9 @@ WHERE i.version > :version AND i.version <= :upto ORDER BY i.seq;
 SELECT seq FROM item WHERE version <= :upto ORDER BY seq;
 
 -- name: spans_since
-SELECT o.item, o.starts, o.ends
+SELECT o.item, coalesce(o.starts, -:open), coalesce(o.ends, :open),
+       coalesce(o.starts + o.zone_offset * 60000000, -:open), coalesce(o.ends + o.zone_offset * 60000000, :open),
+       o.precision = 'range'
 FROM item i JOIN occurrence o ON o.item = i.seq
 WHERE i.version > :version AND i.version <= :upto ORDER BY o.item, o.n;
 
@@ -29,8 +32,11 @@ SELECT i.seq, i.id, i.kind, i.text, i.session, i.speaker, i.ord, i.mentioned, i.
        (SELECT json_group_array(id) FROM
         (SELECT o.id FROM derivation d JOIN item o ON o.seq = d.origin WHERE d.item = i.seq ORDER BY d.n)),
        (SELECT json_group_array(json_array(words, starts, ends, zone_offset, precision)) FROM
-        (SELECT words, starts, ends, zone_offset, precision FROM occurrence WHERE item = i.seq ORDER BY n))
-FROM item i WHERE i.seq IN (SELECT value FROM json_each(?));
+        (SELECT words, starts, ends, zone_offset, precision FROM occurrence WHERE item = i.seq ORDER BY n)),
+       t.subject, t.predicate, t.object,
+       t.start_from, t.start_from_zone, t.start_until, t.start_until_zone, t.start_precision,
+       t.end_from, t.end_from_zone, t.end_until, t.end_until_zone, t.end_precision
+FROM item i LEFT JOIN triple t ON t.item = i.seq WHERE i.seq IN (SELECT value FROM json_each(?));
 
 -- name: last_turn
 SELECT seq FROM item WHERE session = :session AND kind = 'turn' ORDER BY ord DESC LIMIT 1;
@@ -106,6 +112,13 @@ ORDER BY i.seq;
 -- name: mentions_in
 SELECT m.entity, i.id, m.surface FROM item i JOIN mention m ON m.item = i.seq
 WHERE i.id IN (SELECT value FROM json_each(?)) ORDER BY i.seq, m.entity, m.surface;
+
+-- name: names_in_use
+SELECT e.name FROM (
+    SELECT m.entity, count(DISTINCT m.item) AS mentions FROM item i JOIN mention m ON m.item = i.seq
+    WHERE i.kind IN (SELECT value FROM json_each(:kinds)) AND i.superseded IS NULL GROUP BY m.entity
+) u JOIN entity e ON e.id = u.entity
+ORDER BY u.mentions DESC, e.name, e.id LIMIT :limit;
 
 -- name: entities
 SELECT id, name, kind, first_seen, last_seen FROM entity ORDER BY id;

@@ -1,0 +1,78 @@
+"""Triples of an index by their phrases and times (REMem, figure 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.domain.triples import Aggregation, Ordering, TriplePattern, phrase_key
+from recollect.store.index.held import BEGIN, FINISH
+from recollect.store.index.index import BankIndex
+from recollect.store.index.rows import RowTable
+from recollect.store.index.search import RowScope, allowed_rows
+
+Found = NDArray[np.int64]
+
+_SUBJECT, _PREDICATE, _OBJECT = range(3)
+_COUNTED = {Aggregation.SUBJECTS: _SUBJECT, Aggregation.OBJECTS: _OBJECT}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Which of the triples that fit: in an order, from a place on, at most so many."""
+
+    ordering: Ordering | None = None
+    limit: int | None = None
+    offset: int = 0
+
+
+def triple_rows(index: BankIndex, pattern: TriplePattern, scope: RowScope) -> Found:
+    """The rows of the triples in scope that fit a pattern: int64 of shape ``(n,)``, ascending."""
+    codes = index.table.triple.view
+    mask = codes[:, _SUBJECT] >= 0
+    for place, phrases in (
+        (_SUBJECT, pattern.subjects),
+        (_PREDICATE, pattern.predicates),
+        (_OBJECT, pattern.objects),
+    ):
+        if phrases:
+            mask &= _is_one_of(codes[:, place], index.table.phrases.find(map(phrase_key, phrases)))
+    mask &= allowed_rows(index, replace(scope, kinds=()))
+    return np.flatnonzero(mask)
+
+
+def page_of(table: RowTable, rows: Found, page: Page) -> Found:
+    """The rows of a page, in order; see :meth:`recollect.store.protocol.StoreReader.triples`."""
+    held = table.held.view[rows]
+    match page.ordering:
+        case None:
+            keys: tuple[Found, ...] = ()
+        case Ordering.ASC:
+            keys = held[:, BEGIN], held[:, FINISH]
+        case Ordering.DESC:
+            keys = -held[:, FINISH], -held[:, BEGIN]
+    end = len(rows) if page.limit is None else min(len(rows), page.offset + page.limit)
+    first = _least((*keys, table.seq.view[rows]), end)
+    return rows[first[page.offset : end]]
+
+
+def counted(table: RowTable, rows: Found, aggregation: Aggregation) -> int:
+    """How many rows, or how many subjects or objects they have, each once."""
+    place = _COUNTED.get(aggregation)
+    return len(rows) if place is None else len(np.unique(table.triple.view[rows, place]))
+
+
+def _is_one_of(column: NDArray[np.int32], codes: Sequence[int]) -> NDArray[np.bool_]:
+    return column == codes[0] if len(codes) == 1 else np.isin(column, codes)
+
+
+def _least(keys: Sequence[Found], count: int) -> NDArray[np.intp]:
+    """The places of the ``count`` least, in order: by the first key, among equals by the next, and so on."""
+    places = np.arange(len(keys[0]))
+    if 0 < count < len(places):  # what cannot be among them is not sorted
+        worst = np.partition(keys[0], count - 1)[count - 1]
+        places = np.flatnonzero(keys[0] <= worst)
+    return places[np.lexsort([key[places] for key in reversed(keys)])]
