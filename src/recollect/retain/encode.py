@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,17 +18,19 @@ from recollect.domain.messages import Message, StoredMessage
 from recollect.errors import MessageConflict
 from recollect.models.embedder import Embedder
 from recollect.retain.directory import Resolution
-from recollect.retain.embed import embed_turns
+from recollect.retain.embed import embed_turns, embedded_text
 from recollect.retain.extract import Extracted, extract, item_of
 from recollect.retain.known_names import KnownNames
 from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
 from recollect.retain.resolve import Found, resolve
 from recollect.retain.segments import SegmentSettings
-from recollect.retain.summarise import extracted, index_summaries
+from recollect.retain.statements import found_in, triples_of
+from recollect.retain.summarise import extracted, index_summaries, summary_id
 from recollect.retain.turns import Turn, earlier, turn_from, turns_of
 from recollect.retain.windowing import Sealed, windowed
 from recollect.store.protocol import Known, StoreReader, Torn
+from recollect.text.terms import terms
 from recollect.text.tokens import count_all
 
 Floats = NDArray[np.float32]
@@ -39,15 +41,19 @@ _ROLES = frozenset({"user", "assistant", "system", "tool"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodeSettings:
-    """The constants of encoding: links, entity resolution, and segments where the recipe keeps any."""
+    """The constants of encoding: links, entity resolution, and segments where the recipe keeps any.
+
+    ``statements``: messages that are structured statements already are kept as triples too (REMem).
+    """
 
     links: LinkSettings = LinkSettings()
     resolve: ResolveSettings = ResolveSettings()
     segments: SegmentSettings | None = None
+    statements: bool = False
 
 
 class TurnEncoder:
-    """RecMem's subconscious tier with Hindsight's links, and E-mem's segments where they are asked for.
+    """RecMem's subconscious tier with Hindsight's links; E-mem's segments and REMem's triples where they are asked for.
 
     There is one for each bank, since it remembers the bank's names.
 
@@ -74,7 +80,7 @@ class TurnEncoder:
             return Changeset(seen=known.version)
         turns = await self._turns(stored, session, known, reader)
         changes = replace(
-            await self._derive(turns, known, reader),
+            await self._derive(turns, known, reader, said=stored),
             sessions=(Session(id=session, started=min(message.at for message in stored)),),
             messages=tuple(stored),
         )
@@ -89,14 +95,24 @@ class TurnEncoder:
         known = await reader.known([], [])
         turns = [turn_from(item, torn.left) for item in torn.turns]
         changes = await self._derive(turns, known, reader) if turns else Changeset()
-        sealed = [Sealed(segment=one.segment, messages=one.left) for one in torn.segments]
+        summed = await _summed((one.segment.number for one in torn.segments), reader)
+        left = [one for one in torn.segments if one.segment.number in summed]
+        sealed = [Sealed(segment=one.segment, messages=one.left) for one in left]
         extracts = await self._extracts(sealed, known, reader)
         return replace(changes, seen=torn.version, items=(*changes.items, *extracts))
 
     async def catch_up(self, *, reader: StoreReader) -> Changeset:
-        """Put into segments what was kept while none were made; empty where that is nothing, or none are asked for."""
+        """Put into segments, or into triples, what was kept while none were made, of those that are asked for.
+
+        Segments that were made without a summary are summed up, where summaries are asked for.
+        """
         known = await reader.known([], [])
-        return await self._windowed(Changeset(seen=known.version), known, reader)
+        unread = await reader.unread() if self._settings.statements else []
+        changes = await self._derive([], known, reader, said=unread) if unread else Changeset(seen=known.version)
+        changes = await self._windowed(changes, known, reader)
+        settings = self._settings.segments
+        bare = await _bare(reader) if settings and settings.summaries else []
+        return replace(changes, items=(*changes.items, *await self._extracts(bare, known, reader)))
 
     async def _windowed(self, changes: Changeset, known: Known, reader: StoreReader) -> Changeset:
         """The changes with what their messages do to the segments, and the extracts of those that are full."""
@@ -104,7 +120,8 @@ class TurnEncoder:
         made = await windowed(changes.messages, reader, settings) if settings else None
         if made is None:
             return changes
-        items = (*changes.items, *await self._extracts(made.sealed, known, reader))
+        sealed = made.sealed if settings and settings.summaries else ()
+        items = (*changes.items, *await self._extracts(sealed, known, reader))
         return replace(changes, items=items, segments=made.segments, stream=made.stream)
 
     async def _extracts(self, sealed: Sequence[Sealed], known: Known, reader: StoreReader) -> tuple[IndexedItem, ...]:
@@ -121,7 +138,10 @@ class TurnEncoder:
         last = turn_from(end.last, await reader.messages(end.last.sources)) if end.last else None
         return turns_of(stored, last=last)
 
-    async def _derive(self, turns: Sequence[Turn], known: Known, reader: StoreReader) -> Changeset:
+    async def _derive(
+        self, turns: Sequence[Turn], known: Known, reader: StoreReader, *, said: Sequence[StoredMessage] = ()
+    ) -> Changeset:
+        """Turns, and the triples of messages that have none yet."""
         directory = await self._names.at(known, reader)
         speakers = frozenset(await reader.speakers()) | {part.message.speaker for turn in turns for part in turn.parts}
         people = speakers - _ROLES
@@ -137,16 +157,29 @@ class TurnEncoder:
             IndexedItem(item=item, vector=vector, terms=entry.terms, asks=entry.asks)
             for item, entry, vector in zip(items, extracted, vectors, strict=True)
         ]
-        resolution = resolve(_found(extracted), directory, self._settings.resolve)
+        triples = await self._triples(said) if self._settings.statements else []
+        found = [*_found(extracted), *found_in([entry.item for entry in triples], people)]
+        resolution = resolve(found, directory, self._settings.resolve)
         return Changeset(
             seen=known.version,
             author=self._names.propose(resolution),
-            items=tuple(indexed),
+            items=(*indexed, *triples),
             links=await self._links(indexed, nearest, resolution, known, reader),
             entities=resolution.entities,
             mentions=resolution.mentions,
             merges=resolution.merges,
         )
+
+    async def _triples(self, said: Sequence[StoredMessage]) -> list[IndexedItem]:
+        items = await asyncio.to_thread(triples_of, said)
+        if not items:
+            return []
+        texts = [embedded_text(item) for item in items]
+        vectors = await self._embedder.embed(texts)
+        return [
+            IndexedItem(item=item, vector=vector, terms=terms(text))
+            for item, vector, text in zip(items, vectors, texts, strict=True)
+        ]
 
     async def _links(
         self,
@@ -157,16 +190,33 @@ class TurnEncoder:
         reader: StoreReader,
     ) -> tuple[Link, ...]:
         settings = self._settings.links
-        entities = sorted({mention.entity for mention in resolution.mentions})
-        recent = await reader.recent_mentions(entities, settings.entity + 1)
         # A turn that is answered later is there already: its older self must not take the place of another.
         again = {entry.item.id for entry in indexed}
+        mentions = [mention for mention in resolution.mentions if mention.item in again]  # triples are links themselves
+        entities = sorted({mention.entity for mention in mentions})
+        recent = await reader.recent_mentions(entities, settings.entity + 1)
         before = sorted((item for item in known.recent if item.id not in again), key=lambda item: item.mentioned)
         return (
             *temporal_links([entry.item for entry in indexed], before, settings),
             *semantic_links(indexed, nearest, settings),
-            *entity_links(resolution.mentions, recent, settings),
+            *entity_links(mentions, recent, settings),
         )
+
+
+async def _summed(numbers: Iterable[int], reader: StoreReader) -> set[int]:
+    """Those of these segments that have a summary."""
+    return {item.order for item in await reader.items(map(summary_id, numbers))}
+
+
+async def _bare(reader: StoreReader) -> list[Sealed]:
+    """The segments that were sealed without a summary."""
+    sealed = [segment for segment in await reader.segments() if segment.sealed]
+    summed = await _summed((segment.number for segment in sealed), reader)
+    return [
+        Sealed(segment=segment, messages=tuple(await reader.segment_messages(segment.number)))
+        for segment in sealed
+        if segment.number not in summed
+    ]
 
 
 def _items(turns: Sequence[Turn], extracted: Sequence[Extracted]) -> list[Item]:

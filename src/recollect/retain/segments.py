@@ -28,7 +28,8 @@ CONTINUED = "... "
 class SegmentSettings:
     """How the stream is cut: windows of ``length`` tokens, each sharing ``overlap`` of them with the next.
 
-    The defaults are the paper's window of 8K tokens, and an eighth of it.
+    The defaults are the paper's window of 8K tokens, and an eighth of it. Without ``summaries`` nothing but the places
+    where the windows begin and end is kept: then they are found by what was said in them alone.
 
     Raises:
         InvalidInput: a window has no token, or shares all of them with the next.
@@ -36,6 +37,7 @@ class SegmentSettings:
 
     length: int = 8192
     overlap: int = 1024
+    summaries: bool = True
 
     def __post_init__(self) -> None:
         if self.length < 1 or not 0 <= self.overlap < self.length:

@@ -1,0 +1,110 @@
+"""Stretches of a conversation that a model reads at once, and what of them its words repeat."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from recollect.domain.messages import Role, StoredMessage
+from recollect.retain.directory import normalise, short_hash
+from recollect.retain.turns import spoken
+
+_LONG_PIECE: Final = 20  # characters, blanks folded: more than a turn of phrase that two would happen to share
+_LONG_NUMBER: Final = 5  # digits: more than a year
+_DIGITS: Final = re.compile(r"\d+")
+_GROUPED: Final = re.compile(r"\d+(?:[ .,/-]\d+)+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Messages of one session to read, in order, after a few of its earlier ones that help to understand them.
+
+    ``tokens`` is what the messages cost. ``agent`` is the agent's name; ``named`` says that it was chosen for the
+    agent: where nobody did, a bank bears the name of whoever it is about, and a speaker of that name is not the agent.
+    """
+
+    context: tuple[StoredMessage, ...]
+    messages: tuple[StoredMessage, ...]
+    tokens: int
+    agent: str
+    named: bool
+
+    @property
+    def session(self) -> str:
+        return self.messages[0].session
+
+    @property
+    def subject(self) -> str:
+        """What it is called in the ledger and in recordings: the session, and where in it the chunk begins."""
+        return f"{self.session}#{self.messages[0].position}"
+
+    @property
+    def key(self) -> str:
+        """Stands for its messages in ids: so that a second reading of the same ones replaces the first."""
+        return short_hash(self.session, *(message.id for message in self.messages))
+
+    @property
+    def shown(self) -> tuple[StoredMessage, ...]:
+        """The messages in the order in which they are numbered, from 1."""
+        return (*self.context, *self.messages)
+
+    def by_agent(self, message: StoredMessage) -> bool:
+        """Whether the bank's own agent said it: an assistant, or somebody of the agent's name."""
+        named = self.named and normalise(message.speaker) == normalise(self.agent)
+        return named or message.role is Role.ASSISTANT
+
+    def cited(self, numbers: Sequence[int]) -> list[StoredMessage]:
+        """The messages of these numbers, each once, in the order in which they are named."""
+        return [self.shown[number - 1] for number in dict.fromkeys(numbers)]
+
+    def require(self, numbers: Sequence[int], what: str) -> None:
+        """Hold numbers of messages against those that are shown.
+
+        Raises:
+            ValueError: there is none of a number, or all are of messages that were read before.
+        """
+        if max(numbers) > len(self.shown):
+            raise ValueError(f"{what} names message {max(numbers)}; they are numbered 1 to {len(self.shown)}")
+        if max(numbers) <= len(self.context):
+            raise ValueError(f"{what} comes from messages of the context alone; leave it out")
+
+
+def cut(costs: Sequence[int], budget: int) -> list[range]:
+    """Places of neighbours that cost at most the budget together; what costs more by itself stands alone."""
+    starts, spent = [0] if costs else [], 0
+    for place, cost in enumerate(costs):
+        if place and spent + cost > budget:
+            starts.append(place)
+            spent = 0
+        spent += cost
+    return [range(start, stop) for start, stop in pairwise([*starts, len(costs)])]
+
+
+def quoted(text: str, cited: Sequence[StoredMessage], shown: Sequence[StoredMessage]) -> list[StoredMessage]:
+    """The messages that a text repeats without citing them: a number, or a long piece word for word, that stands in
+    one of them and in none that is cited. What is forgotten with a message must not rest on a model's word alone.
+    """
+    said, known = _folded(text), [_folded(spoken(message)) for message in cited]
+    pieces = {said[at : at + _LONG_PIECE] for at in range(len(said) - _LONG_PIECE + 1)}
+    pieces = {piece for piece in pieces if not any(piece in one for one in known)}
+    numbers = _numbers(said).difference(*map(_numbers, known))
+    others = [(message, _folded(spoken(message))) for message in shown if message not in cited]
+    return [
+        message
+        for message, words in others
+        if not numbers.isdisjoint(_numbers(words)) or any(piece in words for piece in pieces)
+    ]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _numbers(text: str) -> set[str]:
+    """Its long numbers, as digits alone, however they are grouped."""
+    runs = {run for run in _DIGITS.findall(text) if len(run) >= _LONG_NUMBER}
+    grouped = {"".join(_DIGITS.findall(found)) for found in _GROUPED.findall(text)}
+    return runs | {number for number in grouped if len(number) >= _LONG_NUMBER}

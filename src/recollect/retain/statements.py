@@ -1,0 +1,114 @@
+"""Messages that are structured statements already, as triples: no model is asked (REMem, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final
+
+from recollect.domain.entities import EntityKind
+from recollect.domain.items import Item, ItemKind, Occurrence
+from recollect.domain.messages import StoredMessage
+from recollect.domain.time import Interval, Precision
+from recollect.domain.triples import Triple, phrase_key
+from recollect.retain.resolve import Found
+from recollect.text.names import find_names
+from recollect.text.statements import statements
+from recollect.text.tokens import count_all
+from recollect.text.when import describe
+
+PLACES: Final = 1_000_000
+"""Places in a session's order between two messages: more than one can have statements, gists or triples."""
+
+_STATED: Final = "stated:"
+
+
+def triples_of(messages: Iterable[StoredMessage]) -> list[Item]:
+    """What messages state that hold nothing but structured statements: items of kind triple, in order.
+
+    Their ids are told by the message's id and the place in it. A message with pictures says more than its words.
+    """
+    stated = [
+        (message, number, triple)
+        for message in messages
+        if not message.captions
+        for number, triple in enumerate(statements(message.text, message.at.tzinfo))
+    ]
+    tokens = count_all([text_of(triple) for _, _, triple in stated])
+    return [
+        _item(message, number, triple, cost) for (message, number, triple), cost in zip(stated, tokens, strict=True)
+    ]
+
+
+def _item(message: StoredMessage, number: int, triple: Triple, tokens: int) -> Item:
+    return Item(
+        # The number stands before the message's id, which may hold any sign.
+        id=f"{_STATED}{number}:{message.id}",
+        kind=ItemKind.TRIPLE,
+        text=text_of(triple),
+        session=message.session,
+        speaker=message.speaker,
+        sources=(message.id,),
+        mentioned=message.at,
+        recorded=message.recorded,
+        order=message.position * PLACES + number,
+        tokens=tokens,
+        occurrences=occurrences_of(triple),
+        triple=triple,
+    )
+
+
+def stated_in(items: Iterable[Item]) -> frozenset[str]:
+    """The ids of messages of which these items say that they are statements: no model has to read them."""
+    return frozenset(source for item in items if item.id.startswith(_STATED) for source in item.sources)
+
+
+def text_of(triple: Triple) -> str:
+    """A triple as it is read and searched."""
+    return f"{triple.subject} {triple.predicate} {triple.object}"
+
+
+def occurrences_of(triple: Triple) -> tuple[Occurrence, ...]:
+    """When a triple holds, as one time from its start to its end; none where no time is known."""
+    whole = _whole(triple.start, triple.end)
+    return () if whole is None else (Occurrence(words=describe(whole), interval=whole),)
+
+
+def _whole(start: Interval | None, end: Interval | None) -> Interval | None:
+    """From the first moment of a start to the last of an end; as exact as they are, where only one is known."""
+    if start is None and end is None:
+        return None
+    if start == end:
+        return start
+    if end is None or end.end is None:
+        assert start is not None
+        return Interval(start=start.start, end=None, precision=start.precision)
+    if start is None or start.start is None:
+        return Interval(start=None, end=end.end, precision=end.precision)
+    return Interval(start=start.start, end=end.end, precision=Precision.RANGE)
+
+
+def names_in(triple: Triple, people: frozenset[str]) -> dict[str, EntityKind]:
+    """The subject and the object as far as they are names; ``people`` are the names of speakers.
+
+    "fence fixing" is a phrase, and no name: it means nobody, and nothing is to go because it was mentioned there.
+    """
+    kinds = {phrase: _kind_of(phrase, people) for phrase in (triple.subject, triple.object)}
+    return {phrase: kind for phrase, kind in kinds.items() if kind is not None}
+
+
+@lru_cache(maxsize=65_536)
+def _kind_of(phrase: str, people: frozenset[str]) -> EntityKind | None:
+    before = "about "  # so that its capital does not open a sentence
+    whole = (len(before), len(before) + len(phrase))
+    return next((name.kind for name in find_names(before + phrase, people) if name.span == whole), None)
+
+
+def found_in(items: Sequence[Item], people: frozenset[str]) -> Iterator[Found]:
+    """The names in triples, as resolution takes them."""
+    for item in items:
+        assert item.triple is not None
+        kinds = names_in(item.triple, people)
+        for surface, kind in kinds.items():
+            together = tuple(other for other in kinds if phrase_key(other) != phrase_key(surface))
+            yield Found(item=item.id, surface=surface, kind=kind, at=item.mentioned, together=together)
