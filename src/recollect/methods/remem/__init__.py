@@ -1,0 +1,1 @@
+"""REMem: time-aware gists and facts in one graph, and an agent that recollects with tools."""

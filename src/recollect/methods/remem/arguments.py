@@ -1,0 +1,211 @@
+"""From what a model writes in a call to what is meant by it, or to a correction that it understands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from recollect.domain.time import Interval, Precision
+from recollect.domain.triples import Aggregation, Comparison, Ordering, TimeFilter
+from recollect.methods.remem.schemas import Argument, Described, Tool, described
+from recollect.text.when import find_times
+from recollect.text.when.iso import read_date
+
+Value = str | int
+
+_MOST: Final = 2**31 - 1  # more than any list has, and less than a store can count to
+_PLACES: Final = ("subject", "predicate", "object")
+_OPERATORS: Final = {"start_operator": Comparison.GE, "end_operator": Comparison.LE}
+_CLOCK: Final = re.compile(r",? (?P<hour>\d{1,2}):(?P<minute>\d{2})(?: ?(?P<half>[ap])m)?$", re.I)
+
+
+class Misunderstood(ValueError):
+    """A call that cannot be made as it stands; the message is for the model, and says what it can write instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A call that has been understood; what it does not say is "" or ``None``.
+
+    ``gist`` is a number that an observation has shown, or an item's id.
+    """
+
+    tool: Tool
+    query: str = ""
+    gist: Value = ""
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    when: TimeFilter | None = None
+    limit: int | None = None
+    offset: int = 0
+    ordering: Ordering | None = None
+    aggregation: Aggregation | None = None
+    answer: str = ""
+
+
+def given(arguments: Mapping[str, object]) -> dict[str, object]:
+    """The arguments that say something: ``None`` and blank text count as left out.
+
+    Raises:
+        Misunderstood: a model has written something else than arguments by their names.
+    """
+    if not isinstance(arguments, Mapping):
+        raise Misunderstood(f"the arguments {arguments!r} are no JSON object of names and values")
+    return {name: value for name, value in arguments.items() if not _blank(value)}
+
+
+def understood(name: str, arguments: Mapping[str, object], now: datetime) -> Request:
+    """What a call means; dates without a zone are in that of ``now``.
+
+    Raises:
+        Misunderstood: there is no such tool or argument, something needed is missing, or something cannot be read.
+    """
+    described_ = _tool(name)
+    read = {key: _read(_argument(described_, key), value) for key, value in given(arguments).items()}
+    _require(described_, read)
+    texts = {key: str(read.get(key, "")) for key in ("query", *_PLACES, "answer")}
+    limit = read.get("limit")
+    return Request(
+        tool=described_.tool,
+        gist=read.get("gist_id", ""),
+        when=_when(read, now),
+        limit=None if limit is None else _at_least("limit", limit, 1),
+        offset=_at_least("offset", read.get("offset", 0), 0),
+        ordering=Ordering(str(read["ordering"])) if "ordering" in read else None,
+        aggregation=Aggregation(str(read["aggregation"])) if "aggregation" in read else None,
+        **texts,
+    )
+
+
+def read_time(text: str, now: datetime) -> Interval:
+    """A time as a model writes it: an ISO date, whole or in part, or words ("20 January 2025", "the 1950s").
+
+    Raises:
+        ValueError: it is no time that has a beginning and an end.
+    """
+    try:
+        return read_date(text, now.tzinfo)
+    except ValueError:
+        found = _in_words(text, now)
+    if found is None:
+        raise ValueError(f"{text!r} is no time that can be read; write 2023, 2023-07, 2023-07-09 or May 2023")
+    return found
+
+
+def _in_words(text: str, now: datetime) -> Interval | None:
+    """What all of the words mean together; a day and a time of day are that minute."""
+    clock = _CLOCK.search(text)
+    words = text[: clock.start()] if clock else text
+    found = find_times(words, now)
+    if len(found) != 1 or found[0].span != (0, len(words)):
+        return None
+    time = found[0].interval
+    if time.start is None or time.end is None:
+        return None
+    return time if clock is None else _minute(time, clock)
+
+
+def _minute(day: Interval, clock: re.Match[str]) -> Interval | None:
+    """The minute of a day that gists begin with: "2:28 pm"."""
+    hour, minute, half = int(clock["hour"]), int(clock["minute"]), (clock["half"] or "").lower()
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0) if 1 <= hour <= 12 else 24
+    if day.precision is not Precision.DAY or day.start is None or hour > 23 or minute > 59:
+        return None
+    start = day.start.replace(hour=hour, minute=minute)
+    return Interval(start=start, end=start + timedelta(minutes=1), precision=Precision.INSTANT)
+
+
+def _blank(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _tool(name: str) -> Described:
+    try:
+        return described(Tool(name))
+    except ValueError:
+        raise Misunderstood(f"there is no tool {name!r}; there are: {', '.join(Tool)}") from None
+
+
+def _argument(tool: Described, name: str) -> Argument:
+    for argument in tool.arguments:
+        if argument.name == name:
+            return argument
+    known = ", ".join(one.name for one in tool.arguments)
+    raise Misunderstood(f"{tool.tool} has no argument {name!r}; it takes: {known}")
+
+
+def _read(argument: Argument, value: object) -> Value:
+    """The value of an argument, in its type; numbers may stand as text, and what is text as a number."""
+    if argument.name == "gist_id":
+        return _whole(value) or _text(argument, value)
+    if argument.type == "integer":
+        number = _whole(value)
+        if number is None:
+            raise Misunderstood(f"{argument.name} is {value!r}; it is a whole number, such as 1")
+        return number
+    text = _text(argument, value)
+    if argument.choices and text not in argument.choices:
+        raise Misunderstood(f"{argument.name} is {text!r}; it is one of: {', '.join(argument.choices)}")
+    return text
+
+
+def _whole(value: object) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d{1,9}\s*", value):
+        return int(value)
+    return value if isinstance(value, int) else None
+
+
+def _text(argument: Argument, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise Misunderstood(f"{argument.name} is {value!r}; it is text")
+    return str(value).strip().encode("utf-8", "replace").decode()  # half a character can be neither stored nor found
+
+
+def _require(tool: Described, read: Mapping[str, Value]) -> None:
+    missing = [one.name for one in tool.arguments if one.required and one.name not in read]
+    if missing:
+        raise Misunderstood(f"{tool.tool} needs {' and '.join(missing)}")
+    if tool.tool is Tool.ENTITY and not any(place in read for place in _PLACES):
+        raise Misunderstood(f"{tool.tool} needs at least one of {', '.join(_PLACES)}")
+
+
+def _when(read: Mapping[str, Value], now: datetime) -> TimeFilter | None:
+    start, end = _time("start_time", read, now), _time("end_time", read, now)
+    if start is None and end is None:
+        return None
+    # An operator without its time has no effect, so that two calls that mean the same are the same.
+    return TimeFilter(
+        start=start,
+        start_operator=_operator("start_operator", read if start else {}),
+        end=end,
+        end_operator=_operator("end_operator", read if end else {}),
+    )
+
+
+def _operator(name: str, read: Mapping[str, Value]) -> Comparison:
+    return Comparison(str(read[name])) if name in read else _OPERATORS[name]
+
+
+def _time(name: str, read: Mapping[str, Value], now: datetime) -> Interval | None:
+    if name not in read:
+        return None
+    try:
+        return read_time(str(read[name]), now)
+    except ValueError as exc:
+        raise Misunderstood(f"{name}: {exc}") from exc
+
+
+def _at_least(name: str, value: Value, least: int) -> int:
+    number = int(value)
+    if number < least:
+        raise Misunderstood(f"{name} is {number}; it is at least {least}")
+    return min(number, _MOST)

@@ -1,0 +1,86 @@
+"""The answer from all that was found (REMem, Algorithm 2, lines 8 and 22), and how much of it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from recollect.agent.answering import CitedReply, require_answer
+from recollect.domain.answers import Citation
+from recollect.methods.remem.observe import Numbered, Observation
+from recollect.models.language import LanguageModel, Prompt, Reply
+from recollect.recall.trim import fitting
+from recollect.text.tokens import count_all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollected(CitedReply):
+    """An answer; citations are the numbers of the gists and facts it rests on, none only where it abstains."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflected:
+    """An answer that was reasoned out over a timeline, and reflected on (TISER: Bazaga et al., 2025).
+
+    Citations are the numbers of the gists and facts it rests on, none only where it abstains.
+    """
+
+    reasoning: str
+    timeline: tuple[str, ...]
+    reflection: str
+    answer: str
+    abstained: bool
+    citations: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        require_answer(self.answer, abstained=self.abstained, citations=self.citations)
+
+
+Conclusion = Recollected | Reflected
+
+
+async def concluded(
+    prompt: Prompt, shown: Sequence[Numbered], model: LanguageModel, *, tiser: bool
+) -> Reply[Recollected] | Reply[Reflected]:
+    """What a model concludes from what the prompt shows.
+
+    Raises:
+        ModelError: the model failed.
+    """
+
+    def check(reply: Conclusion) -> None:
+        require_shown(reply.citations, shown)
+
+    if tiser:
+        return await model.generate(prompt, Reflected, check=check)
+    return await model.generate(prompt, Recollected, check=check)
+
+
+def require_shown(numbers: Iterable[int], shown: Sequence[Numbered]) -> None:
+    """Raises ValueError where a number is that of nothing that was shown."""
+    known = [one.number for one in shown]
+    for number in numbers:
+        if number not in known:
+            raise ValueError(f"there is no evidence {number}; cite of these: {', '.join(map(str, known))}")
+
+
+def cited(numbers: Iterable[int], shown: Sequence[Numbered]) -> tuple[Citation, ...]:
+    """Citations of what was shown, each once, in the order in which they were named."""
+    items = {one.number: one.item for one in shown}
+    found = [items[number] for number in dict.fromkeys(numbers)]
+    return tuple(Citation(id=one.id, kind=one.kind, text=one.text, sources=one.sources) for one in found)
+
+
+def within(observations: Sequence[Observation], max_tokens: int | None) -> tuple[Numbered, ...]:
+    """What a prompt shows of all that was observed, in the order of the numbers, each item once.
+
+    Where not everything fits into so many tokens, the first of each list comes before the second of any, and what was
+    found last before what was found earlier.
+    """
+    ranked = sorted(
+        ((one.why.rank, -at, one) for at, found in enumerate(observations) for one in found.items),
+        key=lambda entry: entry[:2],
+    )
+    each = list({one.number: one for _, _, one in reversed(ranked)}.values())[::-1]
+    kept = each if max_tokens is None else each[: fitting(count_all([one.line for one in each]), max_tokens)]
+    return tuple(sorted(kept, key=lambda one: one.number))

@@ -1,0 +1,161 @@
+"""Gists: what a stretch of conversation tells, an event at a time (REMem, section 3.1 and figure 3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from recollect.agent.evidence import one_line
+from recollect.agent.reading import shown_chunk
+from recollect.domain.items import Item, ItemKind, Occurrence
+from recollect.domain.messages import StoredMessage
+from recollect.methods.remem.replies import ExtractedGist, ExtractedGists
+from recollect.models.language import Prompt, Role
+from recollect.retain.chunks import Chunk, quoted
+from recollect.retain.extract import MOST_NAMES
+from recollect.retain.resolve import Found
+from recollect.retain.statements import PLACES
+from recollect.text.fence import DATA_RULE, fenced
+from recollect.text.names import find_names
+from recollect.text.when import describe
+from recollect.text.when.iso import read_checked
+from recollect.text.when.words import ENGLISH_MONTHS
+
+GISTS: Final = "remem.gists"
+
+_STAMP: Final = re.compile(r"\s*(?:\[[^\[\]]*\d[^\[\]]*\]\s*)+")
+
+
+def check_gists(reply: ExtractedGists, chunk: Chunk) -> None:
+    """Hold a reply against the messages that were shown.
+
+    Raises:
+        ValueError: a number is that of no message, or a gist comes from earlier messages alone.
+    """
+    for number, gist in enumerate(reply.gists, start=1):
+        chunk.require(gist.messages, f"gist {number}")
+        if not any(map(str.isalnum, _unstamped(gist.text))):
+            raise ValueError(f"gist {number} is empty but for its time")
+
+
+def gist_id(chunk: Chunk, n: int) -> str:
+    """The id of a chunk's ``n``-th gist, from 0, whatever it says."""
+    return f"gist:{chunk.key}:{n}"
+
+
+def gists_of(reply: ExtractedGists, chunk: Chunk, now: datetime) -> list[Item]:
+    """The items that a reply becomes, in its order; it has passed :func:`check_gists`."""
+    return [_gist(gist, n, chunk, now) for n, gist in enumerate(reply.gists)]
+
+
+def _gist(gist: ExtractedGist, n: int, chunk: Chunk, now: datetime) -> Item:
+    cited = chunk.cited(gist.messages)
+    said = last_of(cited)
+    words = _unstamped(gist.text)
+    span = read_checked(gist.start, gist.end, said.at.tzinfo)
+    return Item(
+        id=gist_id(chunk, n),
+        kind=ItemKind.GIST,
+        text=stamped(words, said.at),
+        session=chunk.session,
+        speaker=cited[0].speaker,
+        sources=sources_of(words, cited, chunk),
+        mentioned=said.at,
+        recorded=now,
+        order=order_of(cited, n),
+        occurrences=() if span is None else (Occurrence(words=describe(span), interval=span),),
+    )
+
+
+def stamped(words: str, at: datetime) -> str:
+    """A gist as it is kept: after the moment of its message, "[20 January 2025, 2:28 pm] ..."."""
+    hour = f"{at.hour % 12 or 12}:{at.minute:02} {'pm' if at.hour >= 12 else 'am'}"
+    return f"[{at.day} {ENGLISH_MONTHS[at.month - 1]} {at.year}, {hour}] {words}"
+
+
+def last_of(cited: Sequence[StoredMessage]) -> StoredMessage:
+    """The message with which all of it had been said."""
+    return max(cited, key=lambda message: message.position)
+
+
+def order_of(cited: Sequence[StoredMessage], n: int) -> int:
+    return min(message.position for message in cited) * PLACES + n
+
+
+def sources_of(words: str, cited: Sequence[StoredMessage], chunk: Chunk) -> tuple[str, ...]:
+    """The ids of the messages that it names, and of those that it repeats without naming them."""
+    return tuple(message.id for message in (*cited, *quoted(words, cited, chunk.shown)))
+
+
+def _unstamped(text: str) -> str:
+    """A gist without a time that the model has set before it: ours stands there."""
+    found = _STAMP.match(text)
+    return one_line(text[found.end() :] if found else text)
+
+
+def found_in(gists: Sequence[Item], people: frozenset[str], known: Container[str]) -> Iterator[Found]:
+    """The names in gists, as resolution takes them; ``people`` are the speakers, ``known`` names met before."""
+    for gist in gists:
+        words = gist.text.partition("] ")[2]  # without the month of its time
+        names = {name.text: name.kind for name in find_names(words, people, known)}
+        kept = dict(list(names.items())[:MOST_NAMES])
+        for surface, kind in kept.items():
+            together = tuple(other for other in kept if other != surface)
+            yield Found(item=gist.id, surface=surface, kind=kind, at=gist.mentioned, together=together)
+
+
+def shown_parts(chunk: Chunk, names: Sequence[str]) -> list[str]:
+    """The parts of a prompt that hold names in use, and the chunk's messages."""
+    known = [fenced("known_names", "\n".join(map(one_line, names)))] if names else []
+    return [*known, *shown_chunk(chunk)]
+
+
+_SYSTEM: Final = f"""You read a stretch of conversation and write down its gists, from which it will be remembered: \
+every single fact, event, plan and claim in it, each in a plain English sentence of its own.
+
+A gist is atomic. Where a sentence of the conversation tells several things, make a gist of each of them.
+
+A gist stands by itself. Somebody who reads it alone must know who did what: give names instead of "I", "you" or \
+"she" (the name of a speaker stands before the words; "(agent)" marks the agent whose memory this is), and say what \
+"it" or "there" means; of "the dog" or "the wedding", whose it is. Keep the whole situation as far as it is told or \
+plainly follows from what is said: who took part, what was done, to what, where, with which intention, how many and \
+how much, and why. Keep names, titles and numbers as they are. Never add anything that the conversation does not bear \
+out.
+
+Between <known_names> and </known_names> stand names that are in use already: give the same people, animals, things \
+and places the same names, as they stand there. Where one of them is meant without being named, and there is no doubt \
+about it, name it.
+
+Times. Work out every relative time from the date of the message that it stands in, and set the date, or the stretch \
+from the first day to the last, in round brackets right after the words: "last Friday (5 May 2023)", "the week after \
+next (22 May 2023 to 28 May 2023)", "in two years (2025)". Be no more exact than the words are. Do not write the date \
+of the message itself before a gist; that is added.
+
+start and end: when what the gist tells happened, or is to happen, as ISO dates no finer than what is known (2023, \
+2023-07, 2023-07-09, 2023-07-09T18:30). For a single day, month or year give start alone; for a stretch of time both, \
+and only the end that is known. Give null where no time is told; the date of a message is not by itself the date of \
+what it tells.
+
+messages: the numbers of the messages that the gist comes from, the one that says most first. Messages between \
+<context> and </context> have been read before and are shown so that you understand the others: write down nothing \
+that comes from them alone.
+
+Where later words contradict earlier ones, keep a gist of each. What stands in square brackets on a line of its own \
+below the words of a message describes a picture that was sent with it. Leave out greetings and phrases that tell \
+nothing; a joke or a question is a gist only where it tells something about somebody. Where nothing is told, there is \
+no gist.
+
+{DATA_RULE}"""
+
+
+def gist_prompt(chunk: Chunk, names: Sequence[str]) -> Prompt:
+    """What is asked of a chunk first; ``names`` are in use in the bank."""
+    return Prompt(
+        role=Role.EXTRACT,
+        operation=GISTS,
+        subject=chunk.subject,
+        system=_SYSTEM,
+        text="\n\n".join(shown_parts(chunk, names)),
+    )

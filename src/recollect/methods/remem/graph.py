@@ -1,0 +1,84 @@
+"""The edges of the memory graph (REMem, section 3.1 and Algorithm 1): gists to triples, and gists to gists.
+
+A triple is the edge between its phrases itself, so that a context edge leads to it and thereby to both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.domain.items import IndexedItem, Item, ItemKind
+from recollect.domain.links import Link, LinkKind
+from recollect.domain.queries import Probe, Scope
+from recollect.domain.signals import Weights
+from recollect.methods.remem.settings import IndexSettings
+from recollect.store.protocol import StoreReader
+
+SAME_MESSAGE: Final = 1.0
+SAME_CHUNK: Final = 0.5
+
+_OWN_MEANING: Final = Weights(surroundings=0.0)  # gists are compared, not where they stand
+_ROUNDING: Final = 5e-4  # vectors are kept in half precision: by so much a cosine may fall below what it is
+_DIGITS: Final = 6  # of a weight: those after it are of how many others a gist was compared with at once
+
+Vector = NDArray[np.float64]
+
+
+def context_links(gists: Sequence[Item], triples: Sequence[Item]) -> Iterator[Link]:
+    """Every gist of a chunk to every triple of it (Algorithm 1, lines 12 to 14); heavier where a message is shared."""
+    for gist in gists:
+        for triple in triples:
+            apart = set(gist.sources).isdisjoint(triple.sources)
+            weight = SAME_CHUNK if apart else SAME_MESSAGE
+            yield Link(source=gist.id, target=triple.id, kind=LinkKind.CONTEXT, weight=weight)
+
+
+async def synonymy_links(
+    gists: Sequence[IndexedItem], reader: StoreReader, settings: IndexSettings, *, without: frozenset[str]
+) -> list[Link]:
+    """New gists to those most like them, in the bank and before them in the batch (Algorithm 1, lines 15 to 17).
+
+    The bank's are found by its index: not all pairs are compared. Those ``without`` are about to go, or to be replaced.
+    """
+    if not settings.synonyms:
+        return []
+    near = [await _near(entry, reader, settings, without) for entry in gists]
+    known = await reader.vectors({id_ for ids in near for id_ in ids})
+    links: list[Link] = []
+    kept = {id_: _as_kept(vector) for id_, vector in known.items()}
+    batch = [(entry.item.id, _as_kept(entry.vector)) for entry in gists]
+    for place, (id_, vector) in enumerate(batch):
+        others = {other: kept[other] for other in near[place] if other in kept} | dict(batch[:place])
+        links.extend(_synonyms(id_, vector, others, settings))
+    return links
+
+
+async def _near(entry: IndexedItem, reader: StoreReader, settings: IndexSettings, without: frozenset[str]) -> list[str]:
+    probe = Probe(topic="", vector=entry.vector, terms=np.empty(0, dtype=np.uint32))
+    search = await reader.search(probe, Scope(kinds=(ItemKind.GIST,), exclude=without), _OWN_MEANING)
+    hits = await search.semantic(settings.synonyms)
+    alike = hits.refs[hits.scores >= settings.theta_syn - 2 * _ROUNDING]
+    return [item.id for _, item in await search.load(alike)]
+
+
+def _synonyms(id_: str, vector: Vector, others: Mapping[str, Vector], settings: IndexSettings) -> list[Link]:
+    """A gist to the most alike of others, at most so many, and only where they are alike enough."""
+    if not others:
+        return []
+    cosines = np.stack(list(others.values())) @ vector
+    alike = {
+        other: min(round(cosine, _DIGITS), 1.0)
+        for other, cosine in zip(others, cosines.tolist(), strict=True)
+        if cosine >= settings.theta_syn - _ROUNDING
+    }
+    chosen = sorted(alike, key=lambda other: (-alike[other], other))[: settings.synonyms]
+    return [Link(source=id_, target=other, kind=LinkKind.SYNONYMY, weight=alike[other]) for other in chosen]
+
+
+def _as_kept(vector: NDArray[np.float32]) -> Vector:
+    """A vector as the store gives it back, so that gists of one batch are as alike as if each had been kept before."""
+    return vector.astype(np.float16).astype(np.float64)

@@ -1,0 +1,124 @@
+"""What the indexing model may answer (REMem, figures 3 and 4), and what no answer may break.
+
+Numbers of messages count from 1, as in the prompts; whether a message of that number was shown is checked where the
+prompt is known. What is raised here is shown to the model, which may try again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from typing import Final
+
+from recollect.domain.time import Interval
+from recollect.text.statement_times import Times, ordered
+from recollect.text.when.iso import read_date, read_span
+
+MOST_GISTS: Final = 150
+MOST_FACTS: Final = 200
+"""In a reply: table 22 has 91 gists and 96 triples for 2,000 tokens of talk."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedGist:
+    """One event or claim, by itself; start and end are ISO dates, messages the numbers of its sources."""
+
+    text: str
+    start: str | None = None
+    end: str | None = None
+    messages: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not any(map(str.isalnum, self.text)):
+            raise ValueError("a gist is empty: it does not say what happened")
+        _require_sources(self.messages, f"the gist {_short(self.text)}")
+        try:
+            read_span(self.start, self.end, UTC)
+        except ValueError as exc:
+            raise ValueError(f"the gist {_short(self.text)}: {exc}") from exc
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedGists:
+    """The gists of a stretch of conversation, in its order; none where nothing is told."""
+
+    gists: tuple[ExtractedGist, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.gists) > MOST_GISTS:
+            raise ValueError(f"{len(self.gists)} gists are too many; give at most {MOST_GISTS}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedFact:
+    """A triple of phrases with its qualifiers: ISO dates, either a point in time, or a start, an end, or both."""
+
+    subject: str
+    predicate: str
+    object: str
+    point_in_time: str | None = None
+    start_time: str | None = None
+    end_time: str | None = None
+    messages: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        told = _short(f"{self.subject} | {self.predicate} | {self.object}")
+        for name in ("subject", "predicate", "object"):
+            if not any(map(str.isalnum, getattr(self, name))):
+                raise ValueError(f"the fact {told} has no {name}")
+        _require_sources(self.messages, f"the fact {told}")
+        try:
+            self.times(UTC)
+        except ValueError as exc:
+            raise ValueError(f"the fact {told}: {exc}") from exc
+
+    def times(self, zone: tzinfo | None) -> Times:
+        """When it holds: start and end, of the zone where they name none; a point in time is both.
+
+        Raises:
+            ValueError: one is no date, it ends before it starts, or a point in time does not stand alone.
+        """
+        point, start, end = (_read(text, zone) for text in (self.point_in_time, self.start_time, self.end_time))
+        if point is None:
+            return ordered(start, end)
+        if start is not None or end is not None:
+            raise ValueError("give point_in_time alone, or start_time and end_time")
+        return point, point
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedFacts:
+    """The facts of a stretch of conversation; none where nothing is told."""
+
+    facts: tuple[ExtractedFact, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.facts) > MOST_FACTS:
+            raise ValueError(f"{len(self.facts)} facts are too many; give at most {MOST_FACTS}")
+
+
+def times_in(fact: ExtractedFact, zone: tzinfo | None) -> Times:
+    """The times of a fact whose dates can be read in UTC.
+
+    Where one of them alone names an offset, they may be in order there and not in the zone; then they are read in UTC.
+    """
+    try:
+        return fact.times(zone)
+    except ValueError:
+        return fact.times(UTC)
+
+
+def _read(text: str | None, zone: tzinfo | None) -> Interval | None:
+    return read_date(text, zone) if text and text.strip() else None
+
+
+def _require_sources(numbers: Sequence[int], what: str) -> None:
+    if not numbers:
+        raise ValueError(f"{what} names no message that it comes from")
+    if min(numbers) < 1:
+        raise ValueError(f"{what} names message {min(numbers)}; they are numbered from 1")
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")

@@ -1,0 +1,341 @@
+"""The tools over a bank of gists and facts (REMem, section 3.2, table 1): for the responder, or for any agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.links import LinkKind
+from recollect.domain.queries import Probe, Query, Scope
+from recollect.domain.recalls import Why
+from recollect.domain.signals import Weights
+from recollect.domain.triples import TimeFilter
+from recollect.errors import InvalidInput
+from recollect.methods.remem.arguments import Misunderstood, Request, given, understood
+from recollect.methods.remem.observe import Numbered, Observation
+from recollect.methods.remem.phrases import Wanted, pattern_of, wanted
+from recollect.methods.remem.schemas import TOOLS, Tool
+from recollect.methods.remem.scope import in_scope
+from recollect.methods.remem.settings import ToolSettings
+from recollect.models.embedder import Embedder
+from recollect.store.protocol import StoreReader
+from recollect.store.search import Hits, Search
+from recollect.text.terms import terms
+
+OWN: Final = Weights(passage=0.0, session=0.0, surroundings=0.0)
+"""What items are found by: their own words and their own meaning, and not their neighbours'."""
+
+REPEATED: Final = (
+    "the very same call was made before, and its observation stands above; change an argument, or take another tool"
+)
+
+Ranked = Sequence[tuple[Item, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Items with how well they fit, best first, and how many there are in all."""
+
+    items: Ranked = ()
+    total: int = 0
+
+
+class Toolkit:
+    """The paper's five tools over one bank, for one question.
+
+    A gist or fact gets a number when it is first shown, and keeps it for as long as the toolkit lives: any later call
+    may name a gist by it. Make a new toolkit for each question (:meth:`recollect.Bank.tools`).
+
+    Args:
+        reader: the bank.
+        embedder: the one that its vectors come from.
+        query: its ``scope`` narrows whatever a tool finds, its ``now`` is what dates are read against; a retrieval
+            brings no more gists, and no more facts, than its ``limit``.
+        settings: how much is shown.
+
+    Raises:
+        InvalidInput: the scope compares times already, which is what the tools' arguments do.
+    """
+
+    def __init__(
+        self, reader: StoreReader, embedder: Embedder, query: Query, settings: ToolSettings | None = None
+    ) -> None:
+        if query.scope.when is not None:
+            raise InvalidInput("the scope of a toolkit has no `when` of its own: the tools set it by their arguments")
+        self._reader, self._embedder, self._query = reader, embedder, query
+        self._settings = settings or ToolSettings()
+        self._seen: dict[str, Numbered] = {}
+        self._done: set[Request] = set()
+
+    @property
+    def schemas(self) -> tuple[dict[str, object], ...]:
+        """The tools as JSON schemas of functions, as OpenAI's chat completions and most frameworks take them."""
+        return tuple(one.schema for one in TOOLS)
+
+    @property
+    def seen(self) -> tuple[Numbered, ...]:
+        """All that was shown so far, in the order of the numbers, each as it was shown first."""
+        return tuple(self._seen.values())
+
+    async def call(self, name: str, arguments: Mapping[str, object]) -> Observation:
+        """Make a call as a model has written it.
+
+        Whatever it wrote, there is no error: a call that cannot be made, or was made before, is answered with a
+        :attr:`Observation.correction`.
+
+        Raises:
+            ModelUnavailable: the embedder could not be reached.
+        """
+        return await self._called(name, arguments, again=False)
+
+    async def semantic_retrieve(
+        self,
+        query: str,
+        *,
+        start_time: str | None = None,
+        end_time: str | None = None,
+        start_operator: str | None = None,
+        end_operator: str | None = None,
+    ) -> Observation:
+        """The gists and the facts that are nearest in meaning to a query.
+
+        Raises:
+            ModelUnavailable: the embedder could not be reached.
+        """
+        times = _times(start_time, end_time, start_operator, end_operator)
+        return await self._called(Tool.SEMANTIC, {"query": query, **times})
+
+    async def lexical_retrieve(
+        self,
+        query: str,
+        *,
+        start_time: str | None = None,
+        end_time: str | None = None,
+        start_operator: str | None = None,
+        end_operator: str | None = None,
+    ) -> Observation:
+        """The gists and the facts that share most of their words with a query (BM25)."""
+        times = _times(start_time, end_time, start_operator, end_operator)
+        return await self._called(Tool.LEXICAL, {"query": query, **times})
+
+    async def find_gist_contexts(
+        self,
+        gist_id: int | str,
+        *,
+        start_time: str | None = None,
+        end_time: str | None = None,
+        start_operator: str | None = None,
+        end_operator: str | None = None,
+    ) -> Observation:
+        """The gists that tell of much the same as one (synonymy edges), and the facts of its chunk (context edges).
+
+        ``gist_id`` is the number that this toolkit has shown it with, or the item's id.
+        """
+        times = _times(start_time, end_time, start_operator, end_operator)
+        return await self._called(Tool.GIST, {"gist_id": gist_id, **times})
+
+    async def find_entity_contexts(
+        self,
+        *,
+        subject: str | None = None,
+        object: str | None = None,  # noqa: A002 - the paper's name
+        predicate: str | None = None,
+        start_time: str | None = None,
+        end_time: str | None = None,
+        start_operator: str | None = None,
+        end_operator: str | None = None,
+        limit: int | None = None,
+        ordering: str | None = None,
+        offset: int | None = None,
+        aggregation: str | None = None,
+    ) -> Observation:
+        """The facts with these phrases, and the gists that context edges join to those shown; or how many there are.
+
+        A phrase is met whole, whatever its case and blanks. Where no fact has one, the other names of the entity that
+        is called so are tried, and :attr:`Observation.note` says so. All facts come from the store: their order, what
+        is left out before them, and what is counted, are of all that fit, and not of a list that was cut.
+        """
+        places = {"subject": subject, "object": object, "predicate": predicate}
+        which = {"limit": limit, "ordering": ordering, "offset": offset, "aggregation": aggregation}
+        times = _times(start_time, end_time, start_operator, end_operator)
+        return await self._called(Tool.ENTITY, {**places, **times, **which})
+
+    async def output_answer(self, answer: str) -> Observation:
+        """Say that the search is over; nothing is looked for."""
+        return await self._called(Tool.ANSWER, {"answer": answer})
+
+    async def _called(self, name: str, arguments: Mapping[str, object], *, again: bool = True) -> Observation:
+        """Understand a call and make it; ``again`` says that it may be one that was made before."""
+        try:
+            said = given(arguments)
+        except Misunderstood as exc:
+            return Observation(tool=name, arguments={}, correction=str(exc))
+        try:
+            request = await self._resolved(understood(name, said, self._query.now))
+            if request in self._done and not again:
+                raise Misunderstood(REPEATED)
+        except Misunderstood as exc:
+            return Observation(tool=name, arguments=said, correction=str(exc))
+        observation = await self._made(request)
+        self._done.add(request)
+        return replace(observation, arguments=said)
+
+    async def _made(self, request: Request) -> Observation:
+        match request.tool:
+            case Tool.SEMANTIC | Tool.LEXICAL:
+                return await self._retrieved(request)
+            case Tool.GIST:
+                return await self._around(request)
+            case Tool.ENTITY if request.aggregation is None:
+                return await self._listed(request)
+            case Tool.ENTITY:
+                return await self._counted(request)
+            case Tool.ANSWER:
+                return Observation(tool=request.tool, arguments={}, note="The search is over.")
+
+    async def _resolved(self, request: Request) -> Request:
+        """The call with the gist that it names by its id.
+
+        Raises:
+            Misunderstood: no gist has this number or id.
+        """
+        if request.tool is not Tool.GIST:
+            return request
+        if isinstance(request.gist, str):
+            found = [item for item in await self._reader.items([request.gist]) if item.kind is ItemKind.GIST]
+            if not found or not in_scope(found[0], self._query.scope):
+                raise Misunderstood(f"there is no gist {request.gist!r}; {self._gists_told()}")
+            return request
+        numbered = next((one for one in self.seen if one.number == request.gist), None)
+        if numbered is None or numbered.item.kind is not ItemKind.GIST:
+            what = "is a fact and no gist" if numbered else "was never shown"
+            raise Misunderstood(f"number {request.gist} {what}; {self._gists_told()}")
+        return replace(request, gist=numbered.item.id)
+
+    def _gists_told(self) -> str:
+        numbers = [str(one.number) for one in self.seen if one.item.kind is ItemKind.GIST]
+        return f"the gists so far are {', '.join(numbers)}" if numbers else "no gist was shown so far: retrieve first"
+
+    async def _retrieved(self, request: Request) -> Observation:
+        probe = await self._probe(request)
+        gists, facts = await asyncio.gather(
+            self._best(ItemKind.GIST, probe, request), self._best(ItemKind.TRIPLE, probe, request)
+        )
+        note = "" if probe.vector.any() or probe.terms.size else "The query has no words that can be looked for."
+        return self._shown(request, gists, facts, note=note)
+
+    async def _probe(self, request: Request) -> Probe:
+        """What is looked for; the other tool's half of it is left empty, since it costs time and is not used."""
+        if request.tool is Tool.LEXICAL:
+            nowhere = np.zeros(self._embedder.dimension, dtype=np.float32)
+            return Probe(topic=request.query, vector=nowhere, terms=np.unique(terms(request.query)))
+        vectors = await self._embedder.embed([request.query], purpose="query")
+        return Probe(topic=request.query, vector=vectors[0], terms=np.empty(0, dtype=np.uint32))
+
+    async def _best(self, kind: ItemKind, probe: Probe, request: Request) -> Page:
+        scope = self._scope(kind, request.when)
+        if scope is None or not (probe.vector.any() or probe.terms.size):
+            return Page()
+        search = await self._reader.search(probe, scope, OWN)
+        count = min(self._settings.retrieved, self._query.limit)
+        if request.tool is Tool.SEMANTIC:
+            found = await _loaded(search, await search.semantic(count))
+        else:
+            found = await _loaded(search, await search.lexical(count))
+        return Page(items=found, total=len(found))
+
+    async def _around(self, request: Request) -> Observation:
+        gist = [str(request.gist)]
+        gists = await self._joined(gist, LinkKind.SYNONYMY, ItemKind.GIST, request)
+        facts = await self._joined(gist, LinkKind.CONTEXT, ItemKind.TRIPLE, request)
+        return self._shown(request, gists, facts)
+
+    async def _joined(self, items: Sequence[str], link: LinkKind, kind: ItemKind, request: Request) -> Page:
+        """What edges join to items, the nearest of it, and how much there is."""
+        scope = self._scope(kind, request.when)
+        if scope is None or not items:
+            return Page()
+        found = await self._reader.linked(items, [link], scope)
+        return Page(items=found[: self._settings.retrieved], total=len(found))
+
+    async def _listed(self, request: Request) -> Observation:
+        meant = await self._meant(request)
+        facts = await self._facts(request, meant)
+        gists = await self._joined([item.id for item, _ in facts.items], LinkKind.CONTEXT, ItemKind.GIST, request)
+        return self._shown(request, gists, facts, note=meant.note)
+
+    async def _counted(self, request: Request) -> Observation:
+        """The count, from the store, and some of what was counted, so that an answer can rest on it."""
+        meant = await self._meant(request)
+        facts = await self._facts(request, meant)
+        scope = self._scope(ItemKind.TRIPLE, request.when)
+        assert request.aggregation is not None
+        number = await self._reader.count_triples(meant.pattern, scope, request.aggregation) if scope else 0
+        return replace(self._shown(request, Page(), facts, note=meant.note), number=number)
+
+    async def _meant(self, request: Request) -> Wanted:
+        scope = self._scope(ItemKind.TRIPLE, request.when)
+        return await wanted(request, self._reader, scope) if scope else Wanted(pattern=pattern_of(request))
+
+    async def _facts(self, request: Request, meant: Wanted) -> Page:
+        scope = self._scope(ItemKind.TRIPLE, request.when)
+        if scope is None:
+            return Page()
+        page = await self._reader.triples(
+            meant.pattern, scope, ordering=request.ordering, limit=self._most(request), offset=request.offset
+        )
+        return Page(items=[(item, 1.0) for item in page.items], total=page.total)
+
+    def _most(self, request: Request) -> int:
+        """How much is shown; of what was only to be counted, as much as a retrieval shows."""
+        shown = self._settings.explored if request.aggregation is None else self._settings.retrieved
+        return shown if request.limit is None else request.limit
+
+    def _scope(self, kind: ItemKind, when: TimeFilter | None) -> Scope | None:
+        """Where a kind is looked for; ``None`` where the question leaves that kind out."""
+        scope = self._query.scope
+        return replace(scope, kinds=(kind,), when=when) if not scope.kinds or kind in scope.kinds else None
+
+    def _shown(self, request: Request, gists: Page, facts: Page, *, note: str = "") -> Observation:
+        return Observation(
+            tool=request.tool,
+            arguments={},
+            gists=self._numbered(request.tool, gists.items),
+            facts=self._numbered(request.tool, facts.items),
+            gists_total=gists.total,
+            facts_total=facts.total,
+            note=note,
+        )
+
+    def _numbered(self, tool: Tool, items: Ranked) -> tuple[Numbered, ...]:
+        """Items with their numbers: the ones that they have, or the next ones."""
+        shown = []
+        for rank, (item, score) in enumerate(items, start=1):
+            first = self._seen.get(item.id)
+            number = first.number if first else len(self._seen) + 1
+            one = Numbered(number=number, item=item, why=Why(arm=tool.value, rank=rank, score=score))
+            self._seen.setdefault(item.id, one)
+            shown.append(one)
+        return tuple(shown)
+
+
+async def _loaded(search: Search, hits: Hits) -> Ranked:
+    """What was found, with its scores."""
+    score_of = dict(zip(hits.refs.tolist(), hits.scores.tolist(), strict=True))
+    return [(item, score_of[ref]) for ref, item in await search.load(hits.refs)]
+
+
+def _times(
+    start_time: str | None, end_time: str | None, start_operator: str | None, end_operator: str | None
+) -> dict[str, object]:
+    return {
+        "start_time": start_time,
+        "end_time": end_time,
+        "start_operator": start_operator,
+        "end_operator": end_operator,
+    }
