@@ -1,0 +1,1 @@
+"""Temporal reasoning without a model: synthetic timelines, questions with known answers, and a scripted planner."""

@@ -1,0 +1,50 @@
+"""Temporal reasoning without a model: ``python -m benchmarks.timeline --questions 2800 --seed 1 --json``.
+
+What is asked, and what the figures do not say, is in ``benchmarks/README.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from benchmarks.timeline.facts import UNITS
+from benchmarks.timeline.graphs import GraphSettings
+from benchmarks.timeline.run import Options, load_average, run
+
+FEWEST: Final = 100
+"""Facts a graph: of fewer, some shapes have no question of every type."""
+MOST: Final = 1000
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    given = _parsed(arguments)
+    graphs = GraphSettings(facts=given.facts, precision=given.precision)
+    options = Options(questions=given.questions, seed=given.seed, graphs=graphs, load=load_average())
+    report = asyncio.run(run(options))
+    written = report.to_json()
+    if given.out:
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        given.out.write_text(written + "\n", "utf-8")
+    print(written if given.json else report.to_table())
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.timeline", description=__doc__.splitlines()[0])
+    parser.add_argument("--questions", type=int, default=2800, help="in equal shares of the eight types, five a graph")
+    parser.add_argument("--seed", type=int, default=1, help="of graphs and questions")
+    parser.add_argument("--facts", type=int, default=275, help="a graph, about: a third more or less")
+    parser.add_argument("--precision", choices=UNITS, default="year", help="how exact times are")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.add_argument("--out", type=Path, help="write the JSON object to this file too")
+    given = parser.parse_args(arguments)
+    if given.questions < 1 or not FEWEST <= given.facts <= MOST:
+        parser.error(f"--questions is 1 or more, and --facts is {FEWEST} to {MOST}")
+    return given
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,247 @@
+"""From a question's type and slots to calls of the paper's tools, and from what they give to an answer.
+
+The planner stands where a language model does: it sees the question's words and what the tools show, and nothing else.
+What it gets wrong is therefore the tools' doing, or the store's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Protocol, TypedDict, Unpack
+
+from benchmarks.timeline.reading import Pattern, Request, Unreadable, Wanted, read
+from recollect.domain.time import Interval, Precision
+from recollect.domain.triples import Triple
+from recollect.methods.remem.observe import Observation
+
+PAGE: Final = 50
+UNKNOWN: Final = "no information available"
+
+
+class Narrowed(TypedDict, total=False):
+    """Arguments of ``find_entity_contexts`` (figure 8) beside the three phrases."""
+
+    start_time: str
+    end_time: str
+    start_operator: str
+    end_operator: str
+    limit: int
+    ordering: str
+    offset: int
+    aggregation: str
+
+
+class Arguments(Narrowed, total=False):
+    """All arguments of ``find_entity_contexts``."""
+
+    subject: str | None
+    predicate: str | None
+    object: str | None
+
+
+class Tools(Protocol):
+    """Those of the paper's tools that the planner uses."""
+
+    async def find_entity_contexts(self, **arguments: Unpack[Arguments]) -> Observation: ...
+
+    async def output_answer(self, answer: str) -> Observation: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """An answer, and how many calls were made for it; the one that gives the answer is not counted."""
+
+    answer: str
+    calls: int
+
+
+async def answer(question: str, tools: Tools) -> Told:
+    """Answer a question with tools that nothing was asked of before.
+
+    A question that cannot be read, and one whose facts are not found, is answered with :data:`UNKNOWN`.
+    """
+    steps = _Steps(tools)
+    try:
+        request = read(question)
+        found = await _PLANS[request.wanted](steps, request)
+    except (Unreadable, _NotFound):
+        found = UNKNOWN
+    given = await tools.output_answer(found)
+    return Told(answer=found if given.correction else str(given.arguments["answer"]), calls=steps.calls)
+
+
+class _NotFound(Exception):
+    """The tools do not have what a plan rests on."""
+
+
+class _Steps:
+    """The calls of one plan."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools, self.calls = tools, 0
+
+    async def facts(self, pattern: Pattern, **narrowed: Unpack[Narrowed]) -> list[Triple]:
+        """The facts that a call shows."""
+        return _triples(await self._observed(pattern, narrowed))
+
+    async def first(self, pattern: Pattern, **narrowed: Unpack[Narrowed]) -> Triple:
+        """The first fact that a call shows.
+
+        Raises:
+            _NotFound: it shows none.
+        """
+        for triple in await self.facts(pattern, **narrowed):
+            return triple
+        raise _NotFound
+
+    async def number(self, pattern: Pattern, **narrowed: Unpack[Narrowed]) -> int:
+        """What an aggregation counts."""
+        counted = (await self._observed(pattern, narrowed)).number
+        if counted is None:
+            raise _NotFound
+        return counted
+
+    async def every(self, pattern: Pattern, narrowed: Narrowed) -> list[Triple]:
+        """All facts, by start, page by page."""
+        found: list[Triple] = []
+        while True:
+            paged: Narrowed = {**narrowed, "ordering": "asc", "limit": PAGE, "offset": len(found)}
+            page = await self._observed(pattern, paged)
+            found += _triples(page)
+            if not page.facts or len(found) >= page.facts_total:
+                return found
+
+    async def _observed(self, pattern: Pattern, narrowed: Narrowed) -> Observation:
+        self.calls += 1
+        observation = await self._tools.find_entity_contexts(
+            subject=pattern.subject, predicate=pattern.predicate, object=pattern.object, **narrowed
+        )
+        if observation.correction:
+            raise _NotFound
+        return observation
+
+
+async def _neighbour(steps: _Steps, request: Request) -> str:
+    """When the other one was there, and who is nearest on that side of it."""
+    anchor = await steps.first(_filled(request.pattern, request.other))
+    nearest: Narrowed
+    if request.side == "before":
+        nearest = {"end_time": _iso(anchor.start), "end_operator": "le", "ordering": "desc", "limit": 2}
+    else:
+        nearest = {"start_time": _iso(anchor.end), "start_operator": "ge", "ordering": "asc", "limit": 2}
+    for triple in await steps.facts(request.pattern, **nearest):
+        if triple != anchor:  # a point in time ends no later than it begins
+            return _asked(request.pattern, triple)
+    raise _NotFound
+
+
+async def _at_time(steps: _Steps, request: Request) -> str:
+    return await _held_at(steps, request.pattern, request.times[0])
+
+
+async def _held_at(steps: _Steps, pattern: Pattern, time: str) -> str:
+    triple = await steps.first(pattern, start_time=time, start_operator="le", end_time=time, end_operator="ge")
+    return _asked(pattern, triple)
+
+
+async def _time(steps: _Steps, request: Request) -> str:
+    return _edge(await steps.first(request.pattern), request)
+
+
+async def _placed(steps: _Steps, request: Request) -> str:
+    return _asked(request.pattern, await _one_at(steps, request))
+
+
+async def _one_at(steps: _Steps, request: Request) -> Triple:
+    """The fact that is the first, the second, or the last."""
+    if request.place is None:
+        return await steps.first(request.pattern, ordering="desc", limit=1)
+    return await steps.first(request.pattern, ordering="asc", limit=1, offset=request.place - 1)
+
+
+async def _at_event(steps: _Steps, request: Request) -> str:
+    """When the other thing happened, and who was there then."""
+    assert request.event is not None
+    return await _held_at(steps, request.pattern, _edge(await steps.first(request.event), request))
+
+
+async def _number(steps: _Steps, request: Request) -> str:
+    """How many overlap the bounds (figure 5); without them, where these do not count."""
+    first, last = request.times
+    unique = "count_unique_subjects" if request.pattern.subject is None else "count_unique_objects"
+    counted = await steps.number(
+        request.pattern,
+        start_time=last,
+        start_operator="le" if request.inclusive else "lt",
+        end_time=first,
+        end_operator="ge" if request.inclusive else "gt",
+        aggregation=unique if request.each_once else "count",
+    )
+    return str(counted)
+
+
+async def _lasted(steps: _Steps, request: Request) -> str:
+    triple = await _one_at(steps, request)
+    return str(_units(triple.end) - _units(triple.start))
+
+
+async def _in_order(steps: _Steps, request: Request) -> str:
+    within: Narrowed = {}
+    if request.times:
+        first, last = request.times
+        within = {"start_time": last, "start_operator": "le", "end_time": first, "end_operator": "ge"}
+    entities = [_asked(request.pattern, triple) for triple in await steps.every(request.pattern, within)]
+    return ", ".join(entities[::-1] if request.latest_first else entities)
+
+
+_PLANS: Final[Mapping[Wanted, Callable[[_Steps, Request], Awaitable[str]]]] = {
+    Wanted.NEIGHBOUR: _neighbour,
+    Wanted.AT_TIME: _at_time,
+    Wanted.TIME: _time,
+    Wanted.PLACED: _placed,
+    Wanted.AT_EVENT: _at_event,
+    Wanted.NUMBER: _number,
+    Wanted.LASTED: _lasted,
+    Wanted.IN_ORDER: _in_order,
+}
+
+
+def _triples(observation: Observation) -> list[Triple]:
+    return [one.item.triple for one in observation.facts if one.item.triple is not None]
+
+
+def _filled(pattern: Pattern, entity: str | None) -> Pattern:
+    """The pattern with an entity in the place that is asked for."""
+    return replace(pattern, subject=entity) if pattern.subject is None else replace(pattern, object=entity)
+
+
+def _asked(pattern: Pattern, triple: Triple) -> str:
+    return triple.subject if pattern.subject is None else triple.object
+
+
+def _edge(triple: Triple, request: Request) -> str:
+    return _iso(triple.end if request.edge == "end" else triple.start)
+
+
+def _iso(time: Interval | None) -> str:
+    """A year or a month as an ISO date is written.
+
+    Raises:
+        _NotFound: it is open.
+    """
+    start = _start(time)
+    return f"{start:%Y-%m}" if time is not None and time.precision is Precision.MONTH else f"{start.year}"
+
+
+def _units(time: Interval | None) -> int:
+    """A year or a month as a number that may be subtracted."""
+    start = _start(time)
+    return start.year * 12 + start.month if time is not None and time.precision is Precision.MONTH else start.year
+
+
+def _start(time: Interval | None) -> datetime:
+    if time is None or time.start is None:
+        raise _NotFound
+    return time.start

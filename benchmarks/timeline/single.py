@@ -1,0 +1,90 @@
+"""What one retrieval can do: the same planner over the ten facts that BM25 finds for a question, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC
+from typing import Final, Unpack
+
+from benchmarks.timeline.planner import Arguments
+from recollect.domain.held import Held, held, meets
+from recollect.domain.triples import Comparison, TimeFilter, Triple, phrase_key
+from recollect.methods.remem.observe import Numbered, Observation
+from recollect.methods.remem.tools import Toolkit
+from recollect.text.when.iso import read_date
+
+
+class OneRetrieval:
+    """The planner's tools over the facts that a question's own words have brought, each call answered from these."""
+
+    def __init__(self, tools: Toolkit, question: str) -> None:
+        self._tools, self._question = tools, question
+        self._found: tuple[Numbered, ...] | None = None
+
+    async def find_entity_contexts(self, **arguments: Unpack[Arguments]) -> Observation:
+        """What of the retrieved facts fits, as the tool would tell it."""
+        if self._found is None:
+            self._found = (await self._tools.lexical_retrieve(query=self._question)).facts
+        fitting = _ordered([one for one in self._found if _fits(one, arguments)], arguments.get("ordering"))
+        offset = arguments.get("offset", 0)
+        return Observation(
+            tool="find_entity_contexts",
+            arguments=dict(arguments),
+            facts=tuple(fitting[offset : offset + arguments.get("limit", len(fitting))]),
+            facts_total=len(fitting),
+            number=_number(fitting, arguments.get("aggregation")),
+        )
+
+    async def output_answer(self, answer: str) -> Observation:
+        return await self._tools.output_answer(answer)
+
+
+_PLACES: Final[tuple[tuple[str, Callable[[Triple], str]], ...]] = (
+    ("subject", lambda triple: triple.subject),
+    ("predicate", lambda triple: triple.predicate),
+    ("object", lambda triple: triple.object),
+)
+
+
+def _fits(one: Numbered, arguments: Arguments) -> bool:
+    wanted = {name: value for name, value in arguments.items() if value is not None}
+    same = all(
+        name not in wanted or phrase_key(of(_triple(one))) == phrase_key(str(wanted[name])) for name, of in _PLACES
+    )
+    return same and meets(held(one.item), _filter(arguments))
+
+
+def _filter(arguments: Arguments) -> TimeFilter:
+    start, end = arguments.get("start_time"), arguments.get("end_time")
+    return TimeFilter(
+        start=read_date(start, UTC) if start else None,
+        start_operator=Comparison(arguments.get("start_operator", "ge")),
+        end=read_date(end, UTC) if end else None,
+        end_operator=Comparison(arguments.get("end_operator", "le")),
+    )
+
+
+def _ordered(facts: list[Numbered], ordering: str | None) -> list[Numbered]:
+    def by_start(when: Held) -> tuple[int, int]:
+        return when.start[0], when.end[0]
+
+    def by_end(when: Held) -> tuple[int, int]:
+        return when.end[1], when.start[1]
+
+    if ordering is None:
+        return facts
+    latest = ordering == "desc"
+    key = by_end if latest else by_start
+    return sorted(facts, key=lambda one: key(held(one.item)), reverse=latest)
+
+
+def _number(facts: list[Numbered], aggregation: str | None) -> int | None:
+    if aggregation is None or aggregation == "count":
+        return None if aggregation is None else len(facts)
+    place = "subject" if aggregation == "count_unique_subjects" else "object"
+    return len({phrase_key(getattr(_triple(one), place)) for one in facts})
+
+
+def _triple(one: Numbered) -> Triple:
+    assert one.item.triple is not None
+    return one.item.triple
