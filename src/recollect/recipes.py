@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, Protocol, TypeVar
 
+from recollect.blend.answer import Blend
 from recollect.errors import InvalidInput
 from recollect.methods.emem.answer import Reconstruction
 from recollect.methods.emem.route import Routing
@@ -20,6 +21,9 @@ from recollect.methods.memr3.answer import EvidenceGap
 from recollect.methods.parts import Parts
 from recollect.methods.recmem.answer import TierAnswering
 from recollect.methods.recmem.consolidate import Consolidation
+from recollect.methods.remem.index import Indexing
+from recollect.methods.remem.react import Recollection
+from recollect.methods.remem.single import SinglePass
 from recollect.models.embedder import Embedder
 from recollect.models.language import LanguageModel
 from recollect.models.reranker import Reranker
@@ -48,7 +52,8 @@ class Recipe:
     """A named way to keep, to find and to answer.
 
     ``consolidate`` are in the order in which their work builds on each other. They, ``answer`` and ``reflect`` need a
-    language model; without one a bank keeps the jobs that they would do. ``recall`` says how single items are found;
+    language model; without one a bank keeps the jobs that they would do, unless ``queues`` is false: then nothing waits
+    for a model, and ``reread`` catches up where there is one later. ``recall`` says how single items are found;
     ``retrieve`` is built over that, where a recipe finds more than single items; ``reflect`` rests on single items
     always. ``model_reads_time`` asks the model for the times in questions that the rules cannot read, where no other
     time reader is given.
@@ -60,6 +65,7 @@ class Recipe:
     retrieve: Builds[Retriever] | None = None
     model_reads_time: bool = False
     consolidate: tuple[Builds[Consolidator], ...] = ()
+    queues: bool = True
     answer: Builds[Responder] = Answering()
     reflect: Builds[Responder] = Reflection()
 
@@ -67,9 +73,27 @@ class Recipe:
 RECIPES = {
     recipe.name: recipe
     for recipe in (
-        Recipe(name="default"),
+        Recipe(
+            name="default",
+            encode=EncodeSettings(segments=SegmentSettings(summaries=False)),
+            consolidate=(Consolidation(),),
+            queues=False,
+            answer=Blend(),
+        ),
         Recipe(name="tempr", recall=RecallSettings(fusion=Fusion.RRF)),
         Recipe(name="hindsight", consolidate=(Extraction(), Reinforcement(), Observation())),
+        Recipe(
+            name="remem",
+            encode=EncodeSettings(statements=True),
+            consolidate=(Indexing(),),
+            answer=Recollection(),
+        ),
+        Recipe(
+            name="remem_single",
+            encode=EncodeSettings(statements=True),
+            consolidate=(Indexing(),),
+            answer=SinglePass(),
+        ),
         Recipe(name="memr3", answer=EvidenceGap()),
         Recipe(name="recmem", consolidate=(Consolidation(),), answer=TierAnswering()),
         Recipe(
@@ -101,6 +125,7 @@ class Method:
 
     retriever: Retriever
     consolidators: tuple[Consolidator, ...]
+    queues: bool
     answer: Responder
     reflect: Responder
 
@@ -132,6 +157,7 @@ def assembled(
     return Method(
         retriever=parts.retriever,
         consolidators=tuple(one.build(parts) for one in recipe.consolidate),
+        queues=recipe.queues,
         answer=recipe.answer.build(parts),
         reflect=recipe.reflect.build(single),  # an opinion rests on items, and can be told from which it came
     )

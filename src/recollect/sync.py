@@ -26,6 +26,8 @@ from recollect import app
 from recollect.errors import RecollectError, StoreError
 from recollect.memory.bank import Bank as AsyncBank
 from recollect.memory.memory import BaseMemory
+from recollect.methods.remem.observe import Numbered
+from recollect.methods.remem.tools import Toolkit as AsyncToolkit
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -115,13 +117,44 @@ def _waiting(
 
 
 def _stepping(
-    method: Callable[Concatenate[A, P], AsyncIterator[T]],
+    method: Callable[Concatenate[A, P], AsyncIterator[T]], batch: int = _BATCH
 ) -> Callable[Concatenate[_Facade[A], P], Iterator[T]]:
-    """A method that gives an asynchronous iterator as one that gives a plain one."""
+    """A method that gives an asynchronous iterator as one that gives a plain one, so many values at a time."""
 
     @wraps(method)
     def call(self: _Facade[A], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-        return _steps(self._loop, method(self._inner, *args, **kwargs))
+        return _steps(self._loop, method(self._inner, *args, **kwargs), batch)
+
+    return call
+
+
+class Toolkit(_Facade[AsyncToolkit]):
+    """REMem's tools over a bank: :class:`recollect.methods.remem.tools.Toolkit` without ``await``."""
+
+    @property
+    def schemas(self) -> tuple[dict[str, object], ...]:
+        return self._inner.schemas
+
+    @property
+    def seen(self) -> tuple[Numbered, ...]:
+        return self._inner.seen
+
+    call = _waiting(AsyncToolkit.call)
+    semantic_retrieve = _waiting(AsyncToolkit.semantic_retrieve)
+    lexical_retrieve = _waiting(AsyncToolkit.lexical_retrieve)
+    find_gist_contexts = _waiting(AsyncToolkit.find_gist_contexts)
+    find_entity_contexts = _waiting(AsyncToolkit.find_entity_contexts)
+    output_answer = _waiting(AsyncToolkit.output_answer)
+
+
+def _giving_tools(
+    method: Callable[Concatenate[AsyncBank, P], AsyncToolkit],
+) -> Callable[Concatenate[_Facade[AsyncBank], P], Toolkit]:
+    """A method that gives tools as one that gives tools that wait."""
+
+    @wraps(method)
+    def call(self: _Facade[AsyncBank], /, *args: P.args, **kwargs: P.kwargs) -> Toolkit:
+        return Toolkit(method(self._inner, *args, **kwargs), self._loop)
 
     return call
 
@@ -136,7 +169,9 @@ class Bank(_Facade[AsyncBank]):
     retain = _waiting(AsyncBank.retain)
     recall = _waiting(AsyncBank.recall)
     ask = _waiting(AsyncBank.ask)
+    ask_stream = _stepping(AsyncBank.ask_stream, batch=1)
     reflect = _waiting(AsyncBank.reflect)
+    tools = _giving_tools(AsyncBank.tools)
     items = _waiting(AsyncBank.items)
     opinions = _waiting(AsyncBank.opinions)
     observations = _waiting(AsyncBank.observations)
@@ -209,21 +244,21 @@ class Memory(_Facade[BaseMemory]):
             self._loop.close()
 
 
-def _steps(loop: _Loop, iterator: AsyncIterator[T]) -> Iterator[T]:
+def _steps(loop: _Loop, iterator: AsyncIterator[T], batch: int) -> Iterator[T]:
     """An asynchronous iterator as a plain one; some values at a time, since each visit to the loop has its price."""
     try:
-        while batch := loop.call(_some, iterator):
-            yield from batch
+        while values := loop.call(_some, iterator, batch):
+            yield from values
     finally:
         closing = getattr(iterator, "aclose", None)
         if closing is not None and not loop.closed:
             loop.call(closing)
 
 
-async def _some(iterator: AsyncIterator[T]) -> list[T]:
-    batch: list[T] = []
+async def _some(iterator: AsyncIterator[T], most: int) -> list[T]:
+    values: list[T] = []
     async for value in iterator:
-        batch.append(value)
-        if len(batch) == _BATCH:
+        values.append(value)
+        if len(values) == most:
             break
-    return batch
+    return values

@@ -364,7 +364,7 @@ async def asked(memory, bank):
 async def test_a_bank_has_its_own_limits_and_the_others_share_the_defaults(tmp_path, way, monkeypatch):
     monkeypatch.delenv("RECOLLECT_LIMITS", raising=False)
     limits = {"ada": "2", "bob": [Limit(tokens=3, role="answer")], "free": "", "default": "4/day"}
-    model = FunctionModel(lambda prompt, kind: kind(reasoning="", answer="a dog", abstained=True, citations=()))
+    model = FunctionModel(lambda prompt, kind: kind(reasoning="", answer="a dog", abstained=False, citations=(1,)))
     if way == "argument":
         memory = Memory.open(tmp_path, embedder=HashEmbedder(), model=model, limits=limits)
     else:
@@ -386,7 +386,7 @@ async def test_a_bank_has_its_own_limits_and_the_others_share_the_defaults(tmp_p
 
 
 async def test_without_a_default_only_the_banks_that_are_named_have_limits(tmp_path):
-    model = FunctionModel(lambda prompt, kind: kind(reasoning="", answer="a dog", abstained=True, citations=()))
+    model = FunctionModel(lambda prompt, kind: kind(reasoning="", answer="a dog", abstained=False, citations=(1,)))
     async with Memory.open(tmp_path, embedder=HashEmbedder(), model=model, limits={"ada": "2"}) as memory:
         assert await asked(memory, "ada") == "2 tokens in all"
         assert await asked(memory, "bob") is None

@@ -15,11 +15,11 @@ from endpoint import INVALID, KINDS, endpoint
 
 from recollect import Message
 from recollect.domain.limits import Limit
+from recollect.domain.loops import Finding, Gap
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmStatus
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable, NoModel, RecallFailed
 from recollect.methods.memr3.answer import Concluded, EvidenceGap
-from recollect.methods.memr3.state import Finding, Gap
 from recollect.methods.memr3.track import Generated
 from recollect.methods.parts import Parts
 from recollect.models.languages.metered import Metered
@@ -252,7 +252,7 @@ async def test_past_a_limit_no_call_is_made_and_the_limit_is_told():
         assert (model.prompts, await life.failed()) == ([], 0)
         model = FunctionModel(lambda prompt, kind: MORE)
         with pytest.raises(LimitReached):
-            await life.reasoned(model, limits=[Limit(tokens=2500)])
+            await life.reasoned(model, limits=[Limit(tokens=2650)])
         spent = await life.store.spent()
     assert 0 < spent.calls == len(model.prompts)
 

@@ -194,7 +194,7 @@ async def test_what_is_forgotten_while_it_is_being_read_is_not_remembered_and_th
 async def test_without_a_model_the_rest_waits_and_without_a_reader_there_is_nothing_to_wait_for(tmp_path):
     async with opened(tmp_path) as memory:
         await (await memory.bank("bank")).retain(said(), session="s", wait=True)
-    async with opened(tmp_path, recipe="default") as memory:
+    async with opened(tmp_path, recipe="tempr") as memory:
         bank = await memory.bank("bank")
         assert (await bank.forget(messages="m2")).verified
         assert await bank.jobs() == []

@@ -190,7 +190,7 @@ async def test_segments_move_with_the_bank(tmp_path):
 
 
 async def test_a_bank_of_another_recipe_is_put_into_segments_by_rereading(tmp_path):
-    async with Memory.open(tmp_path, embedder=HashEmbedder()) as memory:
+    async with Memory.open(tmp_path, embedder=HashEmbedder(), recipe="tempr") as memory:
         await (await memory.bank("b")).retain(said(*range(12)))
     async with opened(tmp_path, windows(150, consolidate=(Summarising(),))) as memory:
         bank = await memory.bank("b")
@@ -206,7 +206,7 @@ async def test_a_bank_of_another_recipe_is_put_into_segments_by_rereading(tmp_pa
 
 
 async def test_rereading_without_segments_is_as_before(tmp_path):
-    async with Memory.open(tmp_path, embedder=HashEmbedder()) as memory:
+    async with Memory.open(tmp_path, embedder=HashEmbedder(), recipe="tempr") as memory:
         bank = await memory.bank("b")
         await bank.retain(said(1))
         assert await bank.reread() == 0
@@ -271,3 +271,57 @@ async def test_an_opinion_rests_on_single_items_where_segments_are_recalled(tmp_
     assert answer.text == "Yes."
     assert {citation.id for citation in answer.citations} <= there
     assert answer.opinions == (opinion.id,)
+
+
+def bare(length):
+    """A recipe that keeps where windows begin and end, and nothing else of them."""
+    settings = EncodeSettings(segments=SegmentSettings(length=length, overlap=0, summaries=False))
+    return Recipe(name="bare", encode=settings)
+
+
+async def test_windows_without_summaries_are_places_alone(tmp_path):
+    async with opened(tmp_path, windows(90)) as summed, opened(tmp_path, bare(90)) as plain:
+        one, other = await summed.bank("summed"), await plain.bank("plain")
+        for bank in (one, other):
+            await bank.retain(said(*range(9)))
+        assert len(await summaries(one)) > 1
+        assert await summaries(other) == {}
+        assert await segment_texts(other) == await segment_texts(one)
+        await other.forget(messages=["m0", "m4"])
+        assert await summaries(other) == {}
+        assert not any("number 4." in text for text in (await segment_texts(other)).values())
+        assert await other.reread() == 0
+        assert await summaries(other) == {}
+
+
+async def test_forgetting_without_summaries_makes_anew_those_that_are_there(tmp_path):
+    async with opened(tmp_path, windows(90)) as memory:
+        bank = await memory.bank("b")
+        await bank.retain(said(*range(9)))
+        before = await summaries(bank)
+    async with opened(tmp_path, bare(90)) as memory:
+        bank = await memory.bank("b")
+        await bank.retain(said(*range(9, 14)))
+        await bank.forget(messages="m1")
+        after = await summaries(bank)
+        assert after.keys() == before.keys()
+        assert {source for item in after.values() for source in item.sources}.isdisjoint({"m1", "m9"})
+
+
+async def test_rereading_sums_up_windows_that_were_made_without_summaries(tmp_path):
+    async with opened(tmp_path, windows(90)) as memory:
+        wanted = await memory.bank("wanted")
+        await wanted.retain(said(*range(9)))
+        expected = await summaries(wanted)
+    async with opened(tmp_path, bare(90)) as memory:
+        await (await memory.bank("b")).retain(said(*range(9)))
+    async with opened(tmp_path, windows(90, consolidate=(Summarising(),))) as memory:
+        bank = await memory.bank("b")
+        count = await bank.reread()
+        made = await summaries(bank)
+        assert {id_: item.text for id_, item in made.items()} == {id_: item.text for id_, item in expected.items()}
+        assert count == len({source for item in made.values() for source in item.sources}) > 0
+        assert sorted(job.id for job in await bank.jobs()) == sorted(made)
+        version = (await bank._store.known([], [])).version
+        assert await bank.reread() == 0
+        assert (await bank._store.known([], [])).version == version

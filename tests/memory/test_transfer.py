@@ -59,6 +59,11 @@ def without_vectors(lines):
     return values
 
 
+def without_stream(values):
+    """Windows go on from where forgotten messages have stood."""
+    return [value for value in values if value["type"] != "stream"]
+
+
 async def evidence(bank, text="When did I meet Ada?"):
     return [(e.id, round(e.score, 4)) for e in (await bank.recall(text, limit=5)).evidence]
 
@@ -242,7 +247,7 @@ async def test_another_embedder_is_refused_until_the_bank_is_rebuilt(tmp_path):
     async with opened(tmp_path) as memory:
         bank = await memory.rebuild("bank")
         await bank.forget(messages="new")
-        assert without_vectors(await lines_of(bank)) == before
+        assert without_stream(without_vectors(await lines_of(bank))) == without_stream(before)
         assert await evidence(bank) == found
 
 

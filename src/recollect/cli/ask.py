@@ -11,6 +11,7 @@ from recollect.cli import options
 from recollect.cli.answers import answer_block, answer_receipt
 from recollect.cli.output import remark, say, say_json
 from recollect.cli.running import NOTHING_FOUND, chosen, usage, with_bank
+from recollect.cli.story import story
 from recollect.cli.times import present, span, zone_named
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ AsOf: TypeAlias = Annotated[
 Now: TypeAlias = Annotated[
     str | None, typer.Option("--now", metavar="TIME", help='What "last week" is read against; else the present.')
 ]
+Trace: TypeAlias = Annotated[
+    bool, typer.Option("--trace", help="Tell first how the answer came about: what was looked for, found and missing.")
+]
 Receipt: TypeAlias = Annotated[bool, typer.Option("--receipt", help="Print the steps and what they cost.")]
 
 
@@ -43,6 +47,7 @@ def ask(
     now: Now = None,
     zone: options.Zone = "UTC",
     embedder: options.Embedder = None,
+    trace: Trace = False,
     receipt: Receipt = False,
     json: options.Json = False,
 ) -> None:
@@ -54,7 +59,7 @@ def ask(
         settings = chosen(store=store, embedder=embedder, recipe=recipe, model=model)
         narrowed = _narrowed(max_tokens, as_of, now, zone)
     answer = _answered(settings, bank, lambda opened: opened.ask(question, **narrowed))
-    _print(answer, receipt=receipt, as_json=json)
+    _print(answer, told=question if trace else None, receipt=receipt, as_json=json)
 
 
 def reflect(
@@ -68,6 +73,7 @@ def reflect(
     now: Now = None,
     zone: options.Zone = "UTC",
     embedder: options.Embedder = None,
+    trace: Trace = False,
     receipt: Receipt = False,
     json: options.Json = False,
 ) -> None:
@@ -79,7 +85,7 @@ def reflect(
         settings = chosen(store=store, embedder=embedder, recipe=recipe, model=model)
         narrowed = _narrowed(max_tokens, as_of, now, zone)
     answer = _answered(settings, bank, lambda opened: opened.reflect(question, **narrowed))
-    _print(answer, receipt=receipt, as_json=json)
+    _print(answer, told=question if trace else None, receipt=receipt, as_json=json)
 
 
 def _narrowed(max_tokens: int, as_of: str | None, now: str | None, zone: str) -> Narrowing:
@@ -99,12 +105,15 @@ def _answered(settings: Settings, bank: str, put: Callable[[Bank], Awaitable[Ans
     return with_bank(settings, bank, answer)
 
 
-def _print(answer: Answer, *, receipt: bool, as_json: bool) -> None:
+def _print(answer: Answer, *, told: str | None, receipt: bool, as_json: bool) -> None:
+    """Print an answer; with the question that is ``told``, after the story of how it came about."""
     from recollect.domain.codec import to_json
 
     if as_json:
         say_json(to_json(answer))
     else:
+        if told is not None:
+            say(f"{story(told, answer)}\n")
         if answer.text or answer.evidence:
             say(answer_block(answer))
         for note in answer.receipt.notes:

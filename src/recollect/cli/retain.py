@@ -120,18 +120,21 @@ def retain(
 
 
 def _makes_jobs(settings: Settings) -> bool:
-    """Whether the recipe has work for the background.
+    """Whether the recipe has work for the background, and a model for it, unless it can do without.
 
     Raises:
-        InvalidInput: it has, and there is no model to do it with.
+        InvalidInput: it has work, and cannot do without a model.
     """
     from recollect.app import recipe_of
 
-    if not recipe_of(settings).consolidate:
+    recipe = recipe_of(settings)
+    if not recipe.consolidate:
         return False
-    if not has_model(settings):
+    if has_model(settings):
+        return True
+    if recipe.queues:
         raise InvalidInput("--wait needs a language model: give --model, or set RECOLLECT_MODEL=PROVIDER:MODEL")
-    return True
+    return False
 
 
 def chunks(spoken: Iterable[Spoken], size: int = CHUNK) -> Iterator[tuple[str, list[Message]]]:

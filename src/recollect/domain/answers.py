@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
 
 from recollect.domain.items import ItemKind
+from recollect.domain.loops import Trace
 from recollect.domain.recalls import Evidence, RecallReceipt
 from recollect.domain.usage import Usage
 
@@ -28,6 +31,49 @@ class Step:
     seconds: float
 
 
+class Way(StrEnum):
+    """How the default recipe goes on after its first pass over the evidence."""
+
+    SUFFICES = "suffices"
+    LOOP = "loop"
+    PASSAGES = "passages"
+
+
+class Ground(StrEnum):
+    """What decides which way is taken."""
+
+    COMPLETE = "complete"
+    PRECISION = "precision"
+    GAP = "gap"
+    ABSTAINED = "abstained"
+    WHOLE = "whole"
+    CLOSED = "closed"
+    IN_VAIN = "in_vain"
+    FAILED = "failed"
+
+
+GROUNDS: Final = {
+    Ground.COMPLETE: "nothing is missing",
+    Ground.PRECISION: "nothing is missing but a finer precision than memory may have",
+    Ground.GAP: "something is missing",
+    Ground.ABSTAINED: "the evidence does not hold the answer, which is not said before memory was looked through again",
+    Ground.WHOLE: "the question needs whole passages",
+    Ground.CLOSED: "the question needs whole passages, and none can be read",
+    Ground.IN_VAIN: "the way before has found nothing",
+    Ground.FAILED: "the way before has failed",
+}
+"""What decided, for a reader."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A way that was taken, what decided that, and the case in words: what is missing, why another way was left."""
+
+    way: Way
+    ground: Ground
+    detail: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerReceipt:
     """How an answer was made: recalls, models, tokens. ``notes`` say what was left undone, and why."""
@@ -43,7 +89,10 @@ class AnswerReceipt:
 class Answer:
     """An answer with what it rests on. ``abstained`` means that memory does not hold it; ``text`` then says so.
 
-    ``opinions`` are the ids of opinions that were formed or revised on the way.
+    ``trace`` tells in words what was done. ``loop`` is the same as a value, iteration by iteration, where a loop that
+    looks, thinks and decides was gone through (:class:`recollect.domain.loops.Trace`). ``ways`` are those that the
+    default recipe took, one after another, each with what decided. ``opinions`` are the ids of opinions that were
+    formed or revised on the way.
     """
 
     text: str
@@ -53,3 +102,5 @@ class Answer:
     trace: tuple[Step, ...]
     receipt: AnswerReceipt
     opinions: tuple[str, ...] = ()
+    loop: Trace | None = None
+    ways: tuple[Taken, ...] = ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
 from typing import Unpack
@@ -15,12 +16,13 @@ from recollect.domain.changes import Changeset
 from recollect.domain.entities import Merge
 from recollect.domain.items import ItemKind
 from recollect.domain.messages import Message
-from recollect.domain.queries import Effort
+from recollect.domain.queries import Effort, Query
 from recollect.domain.recalls import Recall
 from recollect.domain.receipts import ForgetReceipt, RetainReceipt
 from recollect.domain.time import Interval
-from recollect.errors import InvalidInput, NoModel, RecollectError
+from recollect.errors import InvalidInput, NoModel
 from recollect.memory.asking import Narrowing, names_of, query_of
+from recollect.memory.following import followed
 from recollect.memory.merges import undo_merge
 from recollect.memory.naming import session_name
 from recollect.memory.queue import Queue, jobs_to_remake, reading
@@ -30,9 +32,10 @@ from recollect.memory.transfer import import_lines
 from recollect.memory.unanswered import evidence_only
 from recollect.methods.hindsight.background import merged_background
 from recollect.methods.recmem.calibrate import Calibration, calibrate, threshold_setting
+from recollect.methods.remem.tools import Toolkit
 from recollect.models.embedder import Embedder
 from recollect.models.language import LanguageModel
-from recollect.ports import Response, with_jobs
+from recollect.ports import Consolidator, Event, Follow, Response, unheard, with_jobs
 from recollect.recipes import Method
 from recollect.retain.encode import TurnEncoder
 from recollect.store.optimistic import commit_derived, until_current
@@ -77,13 +80,19 @@ class Bank(Queue):
     def name(self) -> str:
         return self._store.name
 
+    @property
+    def _consolidators(self) -> tuple[Consolidator, ...]:
+        """Who makes more of what is kept; nobody where no model is configured and nothing shall wait for one."""
+        method = self._method(None)
+        return method.consolidators if method.queues or self._work is not None else ()
+
     def works_on(self, store: Store) -> bool:
         """Whether this is the store it was opened with; a bank that was dropped and made anew has another."""
         return self._store is store
 
     def go_on(self) -> None:
         """Go on with background work that an earlier process has left."""
-        if self._work is not None and self._method(None).consolidators:
+        if self._work is not None and self._consolidators:
             self._work.wake()
 
     async def retain(
@@ -106,7 +115,7 @@ class Bank(Queue):
 
         async def derive() -> Changeset:
             changes = await self._encoder.encode(given, session=name, reader=self._store, now=now)
-            return with_jobs(changes, self._method(None).consolidators, now)
+            return with_jobs(changes, self._consolidators, now)
 
         changes = await self._commit(derive) if given else Changeset()
         return RetainReceipt(
@@ -121,20 +130,6 @@ class Bank(Queue):
             notes=await self._set_to_work(changes, wait),
             seconds=time.perf_counter() - began,
         )
-
-    async def _set_to_work(self, changes: Changeset, wait: bool) -> tuple[str, ...]:
-        """Have done what the changes cause; gives what a caller should know about it."""
-        if self._work is None:
-            return ("jobs wait: no language model is configured",) if changes.jobs else ()
-        if wait:
-            return await self._work.drain()
-        if not changes.jobs:
-            return ()
-        self._work.wake()
-        try:
-            return await self._work.held_up()
-        except RecollectError as exc:  # the messages are kept, and an error would say that they are not
-            return (f"whether jobs wait could not be found out: {exc}",)
 
     async def recall(
         self,
@@ -197,12 +192,24 @@ class Bank(Queue):
             RecallFailed: nothing that should have looked could.
             ModelError: the model failed, or its tokens are used up.
         """
+        return await self._answered(self._method(recipe), query_of(question, narrowed, self._clock()), unheard)
+
+    async def ask_stream(
+        self, question: str, *, recipe: str | None = None, **narrowed: Unpack[Narrowing]
+    ) -> AsyncIterator[Event | Answer]:
+        """Answer as :meth:`ask` does, and give what is done on the way as soon as it is over; the answer comes last.
+
+        What is done is a :class:`recollect.domain.loops.Round`, an iteration of a loop with what is known and missing
+        since, or a :class:`recollect.domain.answers.Step`, anything else in words. Closing the iterator before its end
+        stops the work (``contextlib.aclosing``); so does cancelling the task that reads it.
+
+        Raises:
+            InvalidInput, RecallFailed, ModelError: as :meth:`ask`, when the iterator is read.
+        """
         method, query = self._method(recipe), query_of(question, narrowed, self._clock())
-        try:
-            response = await method.answer.respond(query, self._store)
-        except NoModel as exc:
-            return await evidence_only(query, method.retriever, self._store, note=str(exc))
-        return await self._settled(response)
+        async with aclosing(followed(lambda follow: self._answered(method, query, follow))) as events:
+            async for event in events:
+                yield event
 
     async def reflect(self, question: str, *, recipe: str | None = None, **narrowed: Unpack[Narrowing]) -> Answer:
         """Answer as the bank's profile would, and form opinions where the question calls for judgement (CARA).
@@ -215,6 +222,22 @@ class Bank(Queue):
         """
         query = query_of(question, narrowed, self._clock())
         return await self._settled(await self._method(recipe).reflect.respond(query, self._store))
+
+    def tools(self, **narrowed: Unpack[Narrowing]) -> Toolkit:
+        """REMem's five tools over this bank, for an agent of yours; make new ones for each question.
+
+        ``tools.schemas`` are JSON schemas of functions, and ``await tools.call(name, arguments)`` makes a call as a
+        model has written it: its ``text`` goes back to the model. Or hand over the methods themselves, such as
+        ``tools.semantic_retrieve``. They find gists and facts, which a bank has where a recipe such as ``remem`` makes
+        them.
+
+        Args:
+            narrowed: what the tools may find (:class:`recollect.memory.asking.Narrowing`).
+
+        Raises:
+            InvalidInput: a bound is not positive, a time is naive.
+        """
+        return Toolkit(self._store, self._embedder, query_of("", narrowed, self._clock()))
 
     async def set_profile(self, profile: Profile) -> None:
         """Say who the bank's agent is, in place of what was said before."""
@@ -310,7 +333,7 @@ class Bank(Queue):
         async def derive() -> Changeset:
             nonlocal count
             caught_up = await self._encoder.catch_up(reader=self._store)
-            changes, count = await reading(caught_up, self._store, self._method(None).consolidators, self._clock())
+            changes, count = await reading(caught_up, self._store, self._consolidators, self._clock())
             return changes
 
         await self._commit(derive)
@@ -341,11 +364,19 @@ class Bank(Queue):
         remade = Changeset(seen=torn.version)
         if torn.turns or torn.segments:
             remade = await self._encoder.encode_again(torn, reader=self._store)
-        jobs = await jobs_to_remake(torn, remade, self._store, self._method(None).consolidators, self._clock())
+        jobs = await jobs_to_remake(torn, remade, self._store, self._consolidators, self._clock())
         receipt = await self._store.forget(selection, replace(remade, jobs=jobs))
         if jobs and self._work is not None:
             self._work.wake()
         return receipt
+
+    async def _answered(self, method: Method, query: Query, follow: Follow) -> Answer:
+        """The method's answer; where there is no model, the evidence in its place."""
+        try:
+            response = await method.answer.respond(query, self._store, follow)
+        except NoModel as exc:
+            return await evidence_only(query, method.retriever, self._store, note=str(exc))
+        return await self._settled(response)
 
     async def _settled(self, response: Response) -> Answer:
         """The answer, when what it changes is stored."""

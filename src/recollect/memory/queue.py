@@ -10,7 +10,7 @@ from recollect.domain.changes import Changeset
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.usage import Cost
-from recollect.errors import NoModel
+from recollect.errors import NoModel, RecollectError
 from recollect.memory.asking import one_of
 from recollect.memory.contents import Contents
 from recollect.memory.staff import Work
@@ -73,6 +73,20 @@ class Queue(Contents):
     async def costs(self) -> list[Cost]:
         """What the bank's model calls have cost, by operation, role and model."""
         return await self._store.costs()
+
+    async def _set_to_work(self, changes: Changeset, wait: bool) -> tuple[str, ...]:
+        """Have done what the changes cause; gives what a caller should know about it."""
+        if self._work is None:
+            return ("jobs wait: no language model is configured",) if changes.jobs else ()
+        if wait:
+            return await self._work.drain()
+        if not changes.jobs:
+            return ()
+        self._work.wake()
+        try:
+            return await self._work.held_up()
+        except RecollectError as exc:  # the messages are kept, and an error would say that they are not
+            return (f"whether jobs wait could not be found out: {exc}",)
 
 
 async def jobs_to_remake(

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from recollect.domain.answers import Answer
+from recollect.domain.answers import Answer, Step
+from recollect.domain.loops import Round
 from recollect.domain.queries import Query
 from recollect.ports.consolidator import Derive
 from recollect.store.protocol import StoreReader
+
+Event = Step | Round
+"""Something that was done on the way to an answer: an iteration of a loop, or anything else in words."""
+
+Follow = Callable[[Event], None]
+"""Is told of each thing that was done when it is over."""
+
+
+def unheard(event: Event) -> None:
+    """Nobody follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +34,10 @@ class Response:
 class Responder(Protocol):
     """Answers questions from a bank."""
 
-    async def respond(self, query: Query, reader: StoreReader) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Answer ``query.text``, in the present of ``query.now``; nothing is written.
+
+        ``follow`` is told what was done, while the answer is still on its way.
 
         Raises:
             ModelError: a model failed.

@@ -7,6 +7,7 @@ from datetime import timedelta, timezone
 import pytest
 from weaving import NOON, dumped, fact, opened, parts, person, retain, said, work
 
+from recollect.agent.reading import read_every
 from recollect.domain.banks import Profile
 from recollect.domain.changes import Changeset
 from recollect.domain.items import ItemKind
@@ -14,7 +15,7 @@ from recollect.domain.jobs import Job
 from recollect.domain.links import LinkKind
 from recollect.domain.messages import Role
 from recollect.errors import InvalidReply, ModelUnavailable, StaleWrite
-from recollect.methods.hindsight.extract import Extraction, every, usual
+from recollect.methods.hindsight.extract import Extraction, usual
 from recollect.methods.hindsight.opinions import opinions_of
 from recollect.methods.hindsight.replies import CausalRelation, ExtractedFacts
 from recollect.methods.hindsight.settings import ExtractSettings
@@ -353,7 +354,7 @@ async def test_a_model_that_fails_lets_the_other_chunks_end(store):
         await asyncio.sleep(0)
         ended.append(number)
 
-    first, *others = await every(call(number) for number in range(3))
+    first, *others = await read_every(call(number) for number in range(3))
     assert (type(first), others, ended) == (ModelUnavailable, [None, None], [1, 2])
     consolidator = extractor(ModelUnavailable("down"), NOTHING, chunk_tokens=60)
     changes = await work(store, consolidator, job("m1", "m2"))
@@ -366,7 +367,7 @@ async def test_who_stops_the_reading_stops_it(store):
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await every([call()])
+        await read_every([call()])
 
 
 async def test_what_others_write_meanwhile_is_derived_from(store):

@@ -1,12 +1,9 @@
-"""Chunks, what a reply may not break, and the items it becomes."""
+"""What a reply may not break, and the items it becomes."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
-from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from weaving import NOON, fact, person
 
 from recollect.domain.entities import EntityKind
@@ -15,15 +12,13 @@ from recollect.domain.links import Link, LinkKind
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.time import Interval, Precision, at_instant
 from recollect.methods.hindsight.facts import (
-    Chunk,
     causal_links,
     check_facts,
-    cut,
     drafts_of,
+    fact_id,
     leftovers,
     narrative,
     new_drafts,
-    quoted,
 )
 from recollect.methods.hindsight.opinions import opinion_id
 from recollect.methods.hindsight.replies import (
@@ -34,6 +29,7 @@ from recollect.methods.hindsight.replies import (
     Observations,
     Observed,
 )
+from recollect.retain.chunks import Chunk
 from recollect.text.when.iso import read_date, read_span
 
 BERLIN = timezone(timedelta(hours=2))
@@ -67,37 +63,10 @@ def drafts(reply, of, **more):
     return drafts_of(reply, of, **{"confidence": 0.6, "now": NOON, **more})
 
 
-# Chunks
-
-
-@given(st.lists(st.integers(0, 60)), st.integers(1, 50))
-def test_every_message_stands_in_one_chunk_and_the_budget_holds(costs, budget):
-    cuts = cut(costs, budget)
-    assert [place for one in cuts for place in one] == list(range(len(costs)))
-    assert all(sum(costs[place] for place in one) <= budget or len(one) == 1 for one in cuts)
-    assert all(len(one) for one in cuts)
-
-
-@given(st.lists(st.integers(1, 60), min_size=2), st.integers(1, 50))
-def test_no_chunk_ends_before_it_must(costs, budget):
-    cuts = cut(costs, budget)
-    for one, after in pairwise(cuts):
-        assert sum(costs[place] for place in one) + costs[after.start] > budget
-
-
-def test_chunks_by_hand():
-    assert cut([5, 5, 1, 99, 2, 3], 10) == [range(2), range(2, 3), range(3, 4), range(4, 6)]
-    assert cut([], 10) == []
-
-
-def test_a_chunk_is_named_after_its_place_and_its_facts_after_its_messages():
+def test_facts_are_named_after_the_messages_of_their_chunk():
     one = chunk(context=2)
-    assert one.subject == "s#2"
-    assert [m.position for m in one.shown] == [0, 1, 2, 3, 4]
-    assert one.fact_id(0) == chunk(context=2, text="other words").fact_id(0) != one.fact_id(1)
-    assert one.fact_id(0) == replace(one, context=()).fact_id(0) != chunk(context=1).fact_id(0)
-    other = tuple(replace(m, session="t") for m in one.messages)
-    assert replace(one, messages=other).fact_id(0) != one.fact_id(0)
+    assert fact_id(one, 0) == fact_id(chunk(context=2, text="other words"), 0) != fact_id(one, 1)
+    assert fact_id(one, 0) == fact_id(replace(one, context=()), 0) != fact_id(chunk(context=1), 0)
 
 
 # What a reply may not break
@@ -278,37 +247,12 @@ def test_a_fact_becomes_an_item():
     of = chunk()
     (draft,) = drafts(ExtractedFacts(facts=(told,)), of)
     item = draft.item
-    assert (item.id, item.kind, item.network) == (of.fact_id(0), ItemKind.FACT, Network.WORLD)
+    assert (item.id, item.kind, item.network) == (fact_id(of, 0), ItemKind.FACT, Network.WORLD)
     assert (item.text, draft.embedded) == ("Ada adopted Toby (Sunday, 9 July 2023).",) * 2
     assert (item.session, item.speaker, item.sources) == ("s", "Ada", ("m3", "m1"))
     assert item.occurrences == (Occurrence(words="Sunday, 9 July 2023", interval=DAY),)
     assert (item.mentioned, item.recorded, item.confidence) == (of.messages[2].at, NOON, None)
     assert draft.names == (("Toby", EntityKind.PERSON), ("Leeds", EntityKind.LOCATION))
-
-
-@pytest.mark.parametrize(
-    ("text", "others", "found"),
-    [
-        ("Bob's account code is QZX-99812-KLMN.", ["My code is QZX-99812-KLMN", "Nice"], [1]),
-        ("Ada lives in BEECH  lane, next to the old mill.", ["in Beech Lane, next\nto the mill"], [1]),
-        ("Ada lives in Beech Lane, next to the old mill.", ["Beech Lane, next to"], []),
-        ("Ada's number is 0114 496 0123.", ["no", "call 01144960123", "or 0114-496-0123"], [2, 3]),
-        ("Ada's number is 01144960123.", ["call 0114 496 0123"], [1]),
-        ("She paid 1140 in 2022.", ["1140 in 2022?"], []),
-        ("Ada said that her account code is known.", ["that her account code is known"], []),
-        ("Ada's PIN is 445566.", ["445566?"], []),
-        ("", ["", "Hi"], []),
-    ],
-)
-def test_a_message_that_is_repeated_but_not_cited_is_a_source(text, others, found):
-    cited = message(0, "Well, Ada said that her account code is known. 445566.")
-    shown = [cited, *(message(n, words) for n, words in enumerate(others, start=1))]
-    assert [one.position for one in quoted(text, [cited], shown)] == found
-
-
-def test_what_a_picture_shows_is_repeated_too():
-    shown = [message(0), message(1, captions=("a letter from the clinic in Leeds",))]
-    assert quoted("Ada has a letter from the clinic in Leeds.", shown[:1], shown) == shown[1:]
 
 
 def test_who_is_repeated_comes_after_who_is_cited_and_dates_nothing():
@@ -396,4 +340,4 @@ def test_one_opinion_told_twice_does_not_cause_itself():
 def test_leftovers_are_what_a_longer_reading_left():
     of = chunk()
     made = drafts(ExtractedFacts(facts=(fact("x1", 2), fact("x2", 2))), of)
-    assert leftovers(of, made) == [of.fact_id(n) for n in range(2, MOST_FACTS)]
+    assert leftovers(of, made) == [fact_id(of, n) for n in range(2, MOST_FACTS)]

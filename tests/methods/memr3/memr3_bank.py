@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 from recollect import Message
 from recollect.domain.items import ItemKind
+from recollect.domain.loops import Finding, Gap
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmReport, ArmStatus, Evidence, Recall, RecallReceipt
 from recollect.errors import RecallFailed
 from recollect.methods.memr3.answer import Concluded, EvidenceGap
 from recollect.methods.memr3.settings import LoopSettings
-from recollect.methods.memr3.state import Finding, Gap
 from recollect.methods.memr3.track import Generated
 from recollect.methods.parts import Parts
 from recollect.recall.pipeline import TemprRetriever

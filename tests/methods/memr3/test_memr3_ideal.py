@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memr3_bank import Shelf, concluded, found, gap, parts, piece, query, reason
 
-from recollect.methods.memr3.route import Why
+from recollect.domain.loops import Why
 from recollect.methods.memr3.track import Generated
 
 SNIPPET = re.compile(r"^\[(\d+)\] \(said [^)]*\) Snippet m\d+ tells: ?([r\d ]*)\.$", re.MULTILINE)

@@ -17,13 +17,12 @@ from memr3_bank import (
     settle,
 )
 
+from recollect.domain.loops import Decision, Known, Why
 from recollect.domain.queries import Scope
 from recollect.domain.recalls import ArmStatus
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidReply
 from recollect.methods.memr3.loop import NO_ROOM, nothing_in_scope
-from recollect.methods.memr3.route import Why
-from recollect.methods.memr3.state import Decision, Known
 
 PIECES = [piece(id_, f"This is {id_}.") for id_ in "abcdefgh"]
 KNOWN = found("It is known.", 1)

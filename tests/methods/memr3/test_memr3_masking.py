@@ -8,8 +8,8 @@ from memr3_bank import AT, EMBEDDER, concluded, found, parts, query, reason, ret
 
 from recollect import Message
 from recollect.domain.items import ItemKind
+from recollect.domain.loops import Why
 from recollect.domain.queries import Scope
-from recollect.methods.memr3.route import Why
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import TurnEncoder
 from recollect.store.sqlite.folder import SqliteFolder

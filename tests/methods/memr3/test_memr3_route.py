@@ -5,10 +5,11 @@ from itertools import product
 import pytest
 from memr3_bank import found, gap, piece
 
+from recollect.domain.loops import REASONS, Decision, Known, Snippet, Why
 from recollect.errors import InvalidInput
-from recollect.methods.memr3.route import REASONS, Why, directive, forced, open_decisions, route
+from recollect.methods.memr3.route import directive, forced, open_decisions, route
 from recollect.methods.memr3.settings import LoopSettings
-from recollect.methods.memr3.state import Decision, Known, Snippet, State
+from recollect.methods.memr3.state import State
 
 SNIPPET = Snippet(number=1, evidence=piece("a", "Ada paints."), shown="[1] Ada paints.")
 SETTINGS = LoopSettings(n_max=4, n_cap=2)

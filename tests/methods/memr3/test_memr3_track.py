@@ -3,18 +3,8 @@
 import pytest
 from memr3_bank import found, gap, piece, reflect, retrieve, settle
 
-from recollect.methods.memr3.state import (
-    Decision,
-    Finding,
-    Gap,
-    Known,
-    Snippet,
-    State,
-    query_text,
-    reflected,
-    retrieved,
-    unseen,
-)
+from recollect.domain.loops import Decision, Finding, Gap, Known, Snippet
+from recollect.methods.memr3.state import State, query_text, reflected, retrieved, unseen
 from recollect.methods.memr3.track import Generated, require_retrieved, tracked
 
 START = State(question="When did Ada paint?", mask=frozenset({"hidden"}))

@@ -7,12 +7,12 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from recollect.agent.answering import NOTHING_FOUND, receipt_of
 from recollect.domain.answers import Answer, AnswerReceipt, Citation, Step
 from recollect.domain.queries import Query
-from recollect.domain.recalls import Evidence
+from recollect.domain.recalls import Evidence, Recall
 from recollect.domain.usage import Usage
 from recollect.errors import ModelError, RecallFailed
 from recollect.methods.emem.activation import Hit
@@ -22,11 +22,11 @@ from recollect.methods.emem.known import Ending, Known, told
 from recollect.methods.emem.master import Aggregated, Plan, answer_prompt, plan_prompt, require_quotes
 from recollect.methods.emem.quotes import Quote, in_order
 from recollect.methods.emem.reading import read
-from recollect.methods.emem.route import Router, Routing
+from recollect.methods.emem.route import Routed, Router, Routing
 from recollect.methods.emem.settings import Mode, ReconstructionSettings
 from recollect.methods.parts import Parts
 from recollect.models.language import Reply
-from recollect.ports import Response
+from recollect.ports import Follow, Response, unheard
 from recollect.recall.trim import fitting
 from recollect.store.protocol import StoreReader
 from recollect.text.tokens import count_all
@@ -44,13 +44,23 @@ class Reconstruction:
         return Reconstructor(parts, router, self.settings)
 
 
+class Routes(Protocol):
+    """Finds the segments that are read for a question; :class:`Router` does."""
+
+    async def declines(self, query: Query, reader: StoreReader) -> str | None: ...
+
+    async def route(self, query: Query, reader: StoreReader) -> Routed: ...
+
+    async def retrieve(self, query: Query, reader: StoreReader) -> Recall: ...
+
+
 class Reconstructor:
     """Answers from segments that small models read for the question. See :class:`recollect.ports.Responder`."""
 
-    def __init__(self, parts: Parts, router: Router, settings: ReconstructionSettings) -> None:
+    def __init__(self, parts: Parts, router: Routes, settings: ReconstructionSettings) -> None:
         self._model, self._router, self._settings = parts.model, router, settings
 
-    async def respond(self, query: Query, reader: StoreReader) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Route, have the segments read, and answer from their quotes; without any, no master is asked.
 
         Where the query is not for segments, or the bank has none, single items stand in for quotes.
@@ -62,28 +72,28 @@ class Reconstructor:
         began = time.perf_counter()
         why_not = await self._router.declines(query, reader)
         if why_not is None:
-            known = await self._known(query, reader)
+            known = await self._known(query, reader, follow)
         else:
-            known = await self._stand_in(query, reader)
+            known = _told(await self._stand_in(query, reader), Known(), follow)
         quotes, notes = _fitting(known.quotes, query.max_tokens)
         known = replace(known, notes=(*known.notes, *notes))
         if not quotes:
             return Response(answer=_unanswered(known, began))
         return Response(answer=await self._answered(query, known, quotes, began))
 
-    async def _known(self, query: Query, reader: StoreReader) -> Known:
+    async def _known(self, query: Query, reader: StoreReader, follow: Follow) -> Known:
         """What one pass brings (equation 7), or as many as it takes (equation 8)."""
-        known = await self._pass(query, query.text, reader, Known())
+        known = _told(await self._pass(query, query.text, reader, Known()), Known(), follow)
         if self._settings.mode is Mode.DIRECT:
             return known
         for _ in range(self._settings.steps - 1):
-            known = await self._planned(query, known)
+            known = _told(await self._planned(query, known), known, follow)
             plan = known.plans[-1].value
             if ending := known.ending_by(plan):
                 return known.ended(ending)
             before = known
             try:
-                known = await self._pass(query, plan.query, reader, known)
+                known = _told(await self._pass(query, plan.query, reader, known), known, follow)
             except (ModelError, RecallFailed) as exc:  # what the earlier passes have brought still counts
                 return known.ended(Ending.FAILED, f"pass {len(known.asked) + 1}: {type(exc).__name__}: {exc}")
             if len(known.quotes) == len(before.quotes):
@@ -138,6 +148,13 @@ class Reconstructor:
             trace=(*known.steps, step),
             receipt=_receipt(known, [*_replies(known), reply], began, reply.notes),
         )
+
+
+def _told(known: Known, before: Known, follow: Follow) -> Known:
+    """What is known, once who follows has been told how it came to be more than ``before``."""
+    for step in known.steps[len(before.steps) :]:
+        follow(step)
+    return known
 
 
 def _quoted(evidence: Evidence) -> Quote:

@@ -12,7 +12,7 @@ from recollect.domain.queries import Query
 from recollect.methods.hindsight.evidence import SECTIONS_EXPLAINED, EvidenceSettings, gather
 from recollect.methods.parts import Parts
 from recollect.models.language import Prompt, Role
-from recollect.ports import Response
+from recollect.ports import Follow, Response, unheard
 from recollect.store.protocol import StoreReader
 from recollect.text.fence import DATA_RULE
 
@@ -50,13 +50,14 @@ class Answerer:
     def __init__(self, parts: Parts, settings: AnswerSettings) -> None:
         self._parts, self._settings = parts, settings
 
-    async def respond(self, query: Query, reader: StoreReader) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Recall, and answer from that; where nothing is found, no model is asked."""
         began = time.perf_counter()
         gathered = await gather(query, reader, self._parts.retriever, self._settings.evidence)
         if not gathered.entries:
             return Response(answer=nothing_found(gathered, began))
 
+        follow(gathered.told())
         answer = await answer_from(gathered, answer_prompt(query, gathered), Answered, self._parts.model, began)
         return Response(answer=answer)
 

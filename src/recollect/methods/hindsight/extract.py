@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, TypeVar
+from typing import Final
 
-from recollect.agent.evidence import indented, one_line, weekday_and_time
+from recollect.agent.reading import (
+    all_there,
+    chunks_of,
+    outdated,
+    parted,
+    read_every,
+    session_jobs,
+    shown_chunk,
+    with_the_rest,
+)
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job
-from recollect.domain.messages import Role as Voice
-from recollect.domain.messages import StoredMessage
-from recollect.errors import InvalidReply
-from recollect.methods.hindsight.facts import Chunk, causal_links, check_facts, cut, drafts_of, leftovers, new_drafts
+from recollect.methods.hindsight.facts import causal_links, check_facts, drafts_of, leftovers, new_drafts
 from recollect.methods.hindsight.replies import ExtractedFacts
 from recollect.methods.hindsight.settings import ExtractSettings
 from recollect.methods.parts import Parts
 from recollect.models.language import Prompt, Role
 from recollect.ports import Derive
-from recollect.retain.turns import spoken
+from recollect.retain.chunks import Chunk
 from recollect.retain.weave import Draft, weave
-from recollect.store.profiles import read_profile
 from recollect.store.protocol import StoreReader
-from recollect.text.fence import DATA_RULE, fenced
-from recollect.text.tokens import count_all
+from recollect.text.fence import DATA_RULE
 
 KIND: Final = "hindsight.extract"
-
-T = TypeVar("T")
-
-_LATELY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,66 +56,19 @@ class Extractor:
 
     def causes(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
         """A job for each session with new messages, due when it has been still for a while."""
-        sessions: dict[str, list[str]] = {}
-        for message in changes.messages:
-            sessions.setdefault(message.session, []).append(message.id)
-        due = now + timedelta(seconds=self._settings.settle_s)
-        return tuple(_job(session, ids, due) for session, ids in sessions.items())
+        return session_jobs(KIND, changes.messages, now + timedelta(seconds=self._settings.settle_s))
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
         """Read the job's messages, a call a chunk; what is derived stores the facts of all chunks that could be read.
 
-        A chunk that could not is left to a job of its own, where it fails, waits and dies without the others; what is
-        too much for one job is left to the next. Both are queued together with the facts.
-
         Raises:
             ModelError: no chunk could be read.
         """
-        chunks, rest = await self._chunks(job, reader)
-        read, failed = parted(chunks, await every(self._read(chunk) for chunk in chunks))
-
-        async def derive() -> Changeset:
-            changes = await self._derive(read, reader, now)
-            left = dict.fromkeys(message.id for message in await reader.messages(job.messages))
-            if changes is None:  # something that was read has been forgotten since: nothing of it may be kept
-                return Changeset(jobs=(_job(job.payload, tuple(left), now),) if left else ())
-            jobs = [_job(job.payload, rest, now), *(_job_of(chunk, now) for chunk in failed)]
-            kept = (replace(one, messages=tuple(id_ for id_ in one.messages if id_ in left)) for one in jobs)
-            return replace(changes, jobs=tuple(one for one in kept if one.messages))
-
-        return derive
-
-    async def _chunks(self, job: Job, reader: StoreReader) -> tuple[list[Chunk], list[str]]:
-        """What this job reads, and the ids of the messages that it leaves to the next."""
         found = [message for message in await reader.messages(job.messages) if message.session == job.payload]
         messages = sorted(found, key=lambda message: message.position)
-        if not messages:
-            return [], []
-        line = [*await _before(messages[0], reader, self._settings.context_messages), *messages]
-        costs = await asyncio.to_thread(count_all, [shown_message(message, 1, agent=False) for message in line])
-        new = len(line) - len(messages)
-        cuts = cut(costs[new:], self._settings.chunk_tokens)
-        agent = (await read_profile(reader)).name
-        chunks = [
-            Chunk(
-                context=tuple(line[self._context_from(new + one.start, costs) : new + one.start]),
-                messages=tuple(messages[at] for at in one),
-                tokens=sum(costs[new + at] for at in one),
-                agent=agent,
-                named=agent != reader.name,
-            )
-            for one in cuts[: self._settings.chunks]
-        ]
-        return chunks, [messages[at].id for one in cuts[self._settings.chunks :] for at in one]
-
-    def _context_from(self, start: int, costs: Sequence[int]) -> int:
-        """Where the messages that lead up to a place begin, within the bounds of the context."""
-        room = self._settings.context_tokens
-        first = start
-        while first > max(0, start - self._settings.context_messages) and costs[first - 1] <= room:
-            first -= 1
-            room -= costs[first]
-        return first
+        chunks, rest = await chunks_of(messages, reader, self._settings)
+        read, failed = parted(chunks, await read_every(self._read(chunk) for chunk in chunks))
+        return with_the_rest(lambda: self._derive(read, reader, now), job, rest, failed, reader, now)
 
     async def _read(self, chunk: Chunk) -> ExtractedFacts:
         prompt = extraction_prompt(chunk, usual(chunk.tokens, self._settings))
@@ -142,10 +94,9 @@ class Extractor:
             links=settings.links,
             resolve=settings.resolve,
         )
-        shown = {message.id for chunk, _ in read for message in chunk.shown}
-        if len(await reader.messages(shown)) < len(shown):
+        if not await all_there([chunk for chunk, _ in read], reader):
             return None
-        old = await _replaced([(chunk, made) for chunk, _, made in parts], reader)
+        old = await _outdated([(chunk, made) for chunk, _, made in parts], reader)
         causal = [link for _, reply, made in parts for link in causal_links(reply, made)]
         return replace(
             changes,
@@ -155,76 +106,17 @@ class Extractor:
         )
 
 
-async def every(calls: Iterable[Awaitable[T]]) -> list[T | Exception]:
-    """What each of the calls gave or raised, made at once; returns when the last has ended, so that none goes on
-    unseen."""
-    ended = await asyncio.gather(*calls, return_exceptions=True)
-    for one in ended:
-        if isinstance(one, BaseException) and not isinstance(one, Exception):
-            raise one
-    return [one for one in ended if isinstance(one, Exception) or not isinstance(one, BaseException)]
-
-
-def parted(
-    chunks: Sequence[Chunk], ended: Sequence[ExtractedFacts | Exception]
-) -> tuple[list[tuple[Chunk, ExtractedFacts]], list[Chunk]]:
-    """The chunks with their replies, and those that failed.
-
-    Raises:
-        Exception: all of them failed. Where one did for want of a model, that is told: it says nothing of the chunks.
-    """
-    both = list(zip(chunks, ended, strict=True))
-    errors = [one for one in ended if isinstance(one, Exception)]
-    if errors and len(errors) == len(both):
-        raise next((one for one in errors if not isinstance(one, InvalidReply)), errors[0])
-    read = [(chunk, one) for chunk, one in both if not isinstance(one, Exception)]
-    return read, [chunk for chunk, one in both if isinstance(one, Exception)]
-
-
-async def _before(first: StoredMessage, reader: StoreReader, count: int) -> list[StoredMessage]:
-    """The last messages of the session before one, in order: at most ``count``, of the day before it."""
-    said = await reader.messages_before(first.session, first.position, count)
-    return [one for one in said if first.at - _LATELY <= one.at <= first.at]
-
-
-async def _replaced(made: Sequence[tuple[Chunk, Sequence[Draft]]], reader: StoreReader) -> list[str]:
-    """The ids of the facts that an earlier reading of these messages has left, and this one has none of.
-
-    They may have been cut into other chunks then: what is left when others were forgotten is read again by itself. A
-    fact that came mostly from a message that was not read now, or from one that was not even shown, stays.
-    """
-    same_chunk = [id_ for chunk, drafts in made for id_ in leftovers(chunk, drafts)]
-    known = {*same_chunk, *(draft.item.id for _, drafts in made for draft in drafts)}
-    read = {message.id for chunk, _ in made for message in chunk.messages}
-    shown = {message.id for chunk, _ in made for message in chunk.shown}
-    before = [item.id for item in await reader.items(same_chunk) if item.superseded is None]
-    for item in await reader.items_from(read, [ItemKind.FACT]):
-        if item.id not in known and item.sources[0] in read and shown.issuperset(item.sources):
-            before.append(item.id)
-    return before
-
-
-def _job(session: str, messages: Sequence[str], due: datetime) -> Job:
-    return Job(id=f"{KIND}:{session}", kind=KIND, payload=session, messages=tuple(messages), due=due)
-
-
-def _job_of(chunk: Chunk, due: datetime) -> Job:
-    """The job of a chunk alone. The place stands before the session, which may be called anything."""
-    job = _job(chunk.session, [message.id for message in chunk.messages], due)
-    return replace(job, id=f"{KIND}#{chunk.messages[0].position}:{chunk.session}")
+async def _outdated(made: Sequence[tuple[Chunk, Sequence[Draft]]], reader: StoreReader) -> list[str]:
+    """The ids of the facts that an earlier reading of these messages has left, and this one has none of."""
+    new = [draft.item.id for _, drafts in made for draft in drafts]
+    left = [id_ for chunk, drafts in made for id_ in leftovers(chunk, drafts)]
+    return await outdated([chunk for chunk, _ in made], new, left, [ItemKind.FACT], reader)
 
 
 def usual(tokens: int, settings: ExtractSettings) -> tuple[int, int]:
     """How many facts so much talk usually holds, at least and at most: 2 to 5 an exchange (section 4.1.2)."""
     exchanges = max(1, round(tokens / settings.exchange_tokens))
     return 2 * exchanges, 5 * exchanges
-
-
-def shown_message(message: StoredMessage, number: int, *, agent: bool) -> str:
-    """A message as the prompt shows it; its own lines are indented, so that none can pass for another message."""
-    voice = "agent" if agent else "system" if message.role is Voice.SYSTEM else "person"
-    said = f"{one_line(message.speaker)}, {weekday_and_time(message.at)}: {indented(spoken(message))}"
-    return f"[{number}] ({voice}) {said}"
 
 
 _SYSTEM: Final = f"""You read a stretch of conversation and write down, as narrative facts, what a long-term memory \
@@ -279,15 +171,9 @@ that comes from them alone.
 
 def extraction_prompt(chunk: Chunk, usual: tuple[int, int]) -> Prompt:
     """What is asked of a chunk; ``usual`` is how many facts to expect, at least and at most."""
-    lines = [
-        shown_message(message, number, agent=chunk.by_agent(message))
-        for number, message in enumerate(chunk.shown, start=1)
-    ]
-    first = len(chunk.context)
-    parts = [fenced("context", "\n".join(lines[:first]))] if first else []
-    parts.append(fenced("messages", "\n".join(lines[first:])))
-    parts.append(
+    length = (
         f"About {usual[0]} to {usual[1]} facts are usual for a stretch of this length. Give fewer where little is "
         "said, and none where nothing is worth keeping."
     )
-    return Prompt(role=Role.EXTRACT, operation=KIND, subject=chunk.subject, system=_SYSTEM, text="\n\n".join(parts))
+    text = "\n\n".join([*shown_chunk(chunk), length])
+    return Prompt(role=Role.EXTRACT, operation=KIND, subject=chunk.subject, system=_SYSTEM, text=text)

@@ -1,23 +1,21 @@
-"""From a conversation to chunks, and from a model's reply to items and causal links (Hindsight, section 4.1)."""
+"""From a model's reply to items and causal links (Hindsight, section 4.1)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from itertools import pairwise
 from typing import Final
 
 from recollect.domain.entities import EntityKind
 from recollect.domain.items import Item, ItemKind, Network, Occurrence
 from recollect.domain.links import Link, LinkKind
-from recollect.domain.messages import Role, StoredMessage
+from recollect.domain.messages import StoredMessage
 from recollect.domain.opinions import Assessment
 from recollect.domain.time import Interval
 from recollect.methods.hindsight.opinions import in_first_person, opinion_id
 from recollect.methods.hindsight.replies import MOST_FACTS, ExtractedFact, ExtractedFacts
-from recollect.retain.directory import normalise, short_hash
+from recollect.retain.chunks import Chunk, quoted
 from recollect.retain.embed import embedded_text
 from recollect.retain.weave import Draft
 from recollect.text.terms import STOP_WORDS, words
@@ -27,61 +25,12 @@ from recollect.text.when.iso import read_checked
 CAUSAL_WEIGHT: Final = 1.0  # section 4.1.4: whatever strength the model saw in it
 
 _STOPS: Final = (".", "!", "?", "…")
-_LONG_PIECE: Final = 20  # characters, blanks folded: more than a turn of phrase that two would happen to share
-_LONG_NUMBER: Final = 5  # digits: more than a year
-_DIGITS: Final = re.compile(r"\d+")
-_GROUPED: Final = re.compile(r"\d+(?:[ .,/-]\d+)+")
 _FACTS_BETWEEN: Final = 1000  # places in a session's order between two messages: more than a reply has facts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
-    """Messages of one session to extract from, in order, after a few of its earlier ones that help to read them.
-
-    ``tokens`` is what the messages cost. ``agent`` is the agent's name; ``named`` says that it was chosen for the
-    agent: where nobody did, a bank bears the name of whoever it is about, and a speaker of that name is not the agent.
-    """
-
-    context: tuple[StoredMessage, ...]
-    messages: tuple[StoredMessage, ...]
-    tokens: int
-    agent: str
-    named: bool
-
-    @property
-    def session(self) -> str:
-        return self.messages[0].session
-
-    @property
-    def subject(self) -> str:
-        """What it is called in the ledger and in recordings: the session, and where in it the chunk begins."""
-        return f"{self.session}#{self.messages[0].position}"
-
-    @property
-    def shown(self) -> tuple[StoredMessage, ...]:
-        """The messages in the order in which they are numbered, from 1."""
-        return (*self.context, *self.messages)
-
-    def fact_id(self, n: int) -> str:
-        """The id of the ``n``-th fact, from 0: the same whatever the fact says, so that a second reading of the same
-        messages replaces the first."""
-        return f"fact:{short_hash(self.session, *(message.id for message in self.messages))}:{n}"
-
-    def by_agent(self, message: StoredMessage) -> bool:
-        """Whether the bank's own agent said it: an assistant, or somebody of the agent's name."""
-        named = self.named and normalise(message.speaker) == normalise(self.agent)
-        return named or message.role is Role.ASSISTANT
-
-
-def cut(costs: Sequence[int], budget: int) -> list[range]:
-    """Places of neighbours that cost at most the budget together; what costs more by itself stands alone."""
-    starts, spent = [0] if costs else [], 0
-    for place, cost in enumerate(costs):
-        if place and spent + cost > budget:
-            starts.append(place)
-            spent = 0
-        spent += cost
-    return [range(start, stop) for start, stop in pairwise([*starts, len(costs)])]
+def fact_id(chunk: Chunk, n: int) -> str:
+    """The id of a chunk's ``n``-th fact, from 0, whatever it says."""
+    return f"fact:{chunk.key}:{n}"
 
 
 def check_facts(reply: ExtractedFacts, chunk: Chunk) -> None:
@@ -93,10 +42,7 @@ def check_facts(reply: ExtractedFacts, chunk: Chunk) -> None:
     """
     voices = [chunk.by_agent(message) for message in chunk.shown]
     for number, fact in enumerate(reply.facts, start=1):
-        if max(fact.messages) > len(voices):
-            raise ValueError(f"fact {number} names message {max(fact.messages)}; they are numbered 1 to {len(voices)}")
-        if max(fact.messages) <= len(chunk.context):
-            raise ValueError(f"fact {number} comes from messages of the context alone; leave it out")
+        chunk.require(fact.messages, f"fact {number}")
         if fact.type != "world" and not any(voices):
             raise ValueError(f"fact {number} is of type {fact.type}, but no message is the agent's: it is world")
         if fact.type == "opinion":
@@ -139,43 +85,12 @@ def drafts_of(reply: ExtractedFacts, chunk: Chunk, *, confidence: float, now: da
     return [_draft(fact, n, chunk, confidence, now) for n, fact in enumerate(reply.facts)]
 
 
-def quoted(text: str, cited: Sequence[StoredMessage], shown: Sequence[StoredMessage]) -> list[StoredMessage]:
-    """The messages that a text repeats without citing them: a number, or a long piece word for word, that stands in
-    one of them and in none that is cited. What is forgotten with a message must not rest on a model's word alone.
-    """
-    said, known = _folded(text), [_folded(_words_of(message)) for message in cited]
-    pieces = {said[at : at + _LONG_PIECE] for at in range(len(said) - _LONG_PIECE + 1)}
-    pieces = {piece for piece in pieces if not any(piece in one for one in known)}
-    numbers = _numbers(said).difference(*map(_numbers, known))
-    others = [(message, _folded(_words_of(message))) for message in shown if message not in cited]
-    return [
-        message
-        for message, words in others
-        if not numbers.isdisjoint(_numbers(words)) or any(piece in words for piece in pieces)
-    ]
-
-
-def _words_of(message: StoredMessage) -> str:
-    return " ".join((message.text, *message.captions))
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
-def _numbers(text: str) -> set[str]:
-    """Its long numbers, as digits alone, however they are grouped."""
-    runs = {run for run in _DIGITS.findall(text) if len(run) >= _LONG_NUMBER}
-    grouped = {"".join(_DIGITS.findall(found)) for found in _GROUPED.findall(text)}
-    return runs | {number for number in grouped if len(number) >= _LONG_NUMBER}
-
-
 def _draft(fact: ExtractedFact, n: int, chunk: Chunk, confidence: float, now: datetime) -> Draft:
-    sources = [chunk.shown[number - 1] for number in dict.fromkeys(fact.messages)]
+    sources = chunk.cited(fact.messages)
     span = read_checked(fact.start, fact.end, sources[0].at.tzinfo)
     text = narrative(fact)
     item = Item(
-        id=chunk.fact_id(n),
+        id=fact_id(chunk, n),
         kind=ItemKind.FACT,
         text=text,
         session=chunk.session,
@@ -251,4 +166,4 @@ def causal_links(reply: ExtractedFacts, drafts: Sequence[Draft]) -> list[Link]:
 def leftovers(chunk: Chunk, drafts: Sequence[Draft]) -> list[str]:
     """The ids that facts of an earlier reading of the chunk may have, and none of this one has."""
     taken = {draft.item.id for draft in drafts}
-    return [id_ for id_ in map(chunk.fact_id, range(MOST_FACTS)) if id_ not in taken]
+    return [id_ for n in range(MOST_FACTS) if (id_ := fact_id(chunk, n)) not in taken]

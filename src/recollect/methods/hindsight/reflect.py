@@ -29,7 +29,7 @@ from recollect.methods.hindsight.opinions import (
 )
 from recollect.methods.parts import Parts
 from recollect.models.language import Prompt, Role
-from recollect.ports import Derive, Response
+from recollect.ports import Derive, Follow, Response, unheard
 from recollect.store.profiles import read_profile
 from recollect.store.protocol import StoreReader
 from recollect.text.fence import DATA_RULE, fenced
@@ -137,12 +137,13 @@ class Reflector:
     def __init__(self, parts: Parts, settings: ReflectSettings) -> None:
         self._parts, self._settings = parts, settings
 
-    async def respond(self, query: Query, reader: StoreReader) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Reflect; what is derived are the opinions that were formed or revised."""
         began = time.perf_counter()
         gathered = await gather(query, reader, self._parts.retriever, self._settings.evidence)
         if not gathered.entries:
             return Response(answer=nothing_found(gathered, began))
+        follow(gathered.told())
         asked_at = time.perf_counter()
         prompt = reflect_prompt(query, gathered, await read_profile(reader))
         reply = await self._parts.model.generate(prompt, Reflected, check=partial(require_sound, gathered))

@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from recollect.agent.answering import NOTHING_FOUND, CitedReply, receipt_of
 from recollect.agent.evidence import one_line
 from recollect.domain.answers import Answer, AnswerReceipt, Citation
+from recollect.domain.loops import Trace
 from recollect.domain.queries import Query
 from recollect.domain.usage import Usage
-from recollect.methods.memr3.loop import Follower, Loop
+from recollect.methods.memr3.loop import Begun, Loop
 from recollect.methods.memr3.prompts import answer_prompt
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.state import State
-from recollect.methods.memr3.trace import Trace
+from recollect.methods.memr3.trace import steps_of
 from recollect.methods.parts import Parts
 from recollect.models.language import Reply
-from recollect.ports import Response
+from recollect.ports import Follow, Response, unheard
 from recollect.store.protocol import StoreReader
 
 
@@ -50,17 +51,21 @@ class EvidenceGapResponder:
     def __init__(self, parts: Parts, settings: LoopSettings) -> None:
         self._parts, self._settings = parts, settings
 
-    async def respond(self, query: Query, reader: StoreReader) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Answer; where there is nothing in scope, no model is asked.
 
         Raises:
             RecallFailed: nothing could be looked for, or not before there was any evidence.
             ModelError: a model failed before there was any evidence, or could not write the answer.
         """
-        return Response(answer=(await self.reasoned(query, reader)).answer)
+        return Response(answer=(await self.reasoned(query, reader, follow)).answer)
 
-    async def reasoned(self, query: Query, reader: StoreReader, follow: Follower = lambda _: None) -> Reasoned:
+    async def reasoned(
+        self, query: Query, reader: StoreReader, follow: Follow = unheard, begun: Begun | None = None
+    ) -> Reasoned:
         """Answer, with the trace as a value; ``follow`` is told of each iteration when it is over.
+
+        ``begun`` is a first retrieval that was made already, and what a model has made of it.
 
         Raises:
             RecallFailed, ModelError: as :meth:`respond`.
@@ -73,6 +78,7 @@ class EvidenceGapResponder:
             model=self._parts.model,
             settings=self._settings,
             follow=follow,
+            begun=begun,
         )
         state = await loop.run()
         concluding = time.perf_counter()
@@ -90,7 +96,8 @@ class EvidenceGapResponder:
             abstained=said.abstained,
             citations=_cited(state, said),
             evidence=tuple(snippet.evidence for snippet in state.seen),
-            trace=trace.steps,
+            trace=steps_of(trace),
+            loop=trace,
             receipt=_receipt(loop, reply, began),
         )
         return Reasoned(answer=answer, trace=trace)

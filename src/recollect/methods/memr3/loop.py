@@ -3,44 +3,57 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from recollect.domain.loops import Decision, Round, Why
 from recollect.domain.queries import Query
-from recollect.domain.recalls import ArmStatus, Recall
+from recollect.domain.recalls import ArmStatus, Evidence, Recall
 from recollect.domain.usage import Usage
 from recollect.errors import ModelError, RecallFailed
 from recollect.methods.memr3.prompts import generate_prompt
-from recollect.methods.memr3.route import Why, route
+from recollect.methods.memr3.route import route
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.snippets import numbered
-from recollect.methods.memr3.state import Decision, State, query_text, reflected, retrieved, unseen
-from recollect.methods.memr3.trace import Round
+from recollect.methods.memr3.state import State, query_text, reflected, retrieved, unseen
 from recollect.methods.memr3.track import Generated, require_retrieved, tracked
 from recollect.models.language import LanguageModel, Reply
-from recollect.ports import Retriever
+from recollect.ports import Follow, Retriever
 from recollect.recall.settings import Arm
 from recollect.store.protocol import StoreReader
-
-Follower = Callable[[Round], None]
-"""Is told of each iteration when it is over."""
 
 REPEATED: Final = "the retriever brought back what it was told to leave out: {count} snippets were dropped"
 NO_ROOM: Final = "what was found for {query!r} does not fit into what is left of max_tokens"
 CUT_SHORT: Final = "iteration {number} failed, and the answer rests on what was known until then: {error}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A first retrieval that was made elsewhere, and what a model has made of it already: the loop goes on from there.
+
+    ``evidence`` is in the order of its numbers, which the reply names. ``seconds`` is what retrieving took.
+    """
+
+    recalls: tuple[Recall, ...]
+    evidence: tuple[Evidence, ...]
+    seconds: float
+    reply: Reply[Generated]
+
+
 @dataclass(slots=True)
 class Loop:
-    """One question's way through the loop, and what gathers on it for the receipt."""
+    """One question's way through the loop, and what gathers on it for the receipt.
+
+    Where it was ``begun`` elsewhere, that counts as its first retrieval and its first generation.
+    """
 
     query: Query
     reader: StoreReader
     retriever: Retriever
     model: LanguageModel
     settings: LoopSettings
-    follow: Follower
+    follow: Follow
+    begun: Begun | None = None
     rounds: list[Round] = field(default_factory=list)
     recalls: list[Recall] = field(default_factory=list)
     replies: list[Reply[Generated]] = field(default_factory=list)
@@ -64,8 +77,9 @@ class Loop:
 
     async def _begun(self) -> State:
         began = time.perf_counter()
+        seconds = 0.0 if self.begun is None else self.begun.seconds
         state = State(question=self.query.text, mask=self.query.scope.exclude)
-        state = await self._retrieved(state, "")
+        state = await (self._retrieved(state, "") if self.begun is None else self._taken_over(state, self.begun))
         self._over(
             Round(
                 number=0,
@@ -73,10 +87,15 @@ class Loop:
                 why=Why.START,
                 query=state.question,
                 snippets=state.snippets,
-                seconds=time.perf_counter() - began,
+                seconds=seconds + time.perf_counter() - began,
             )
         )
         return state
+
+    async def _taken_over(self, state: State, begun: Begun) -> State:
+        """The state after a retrieval that was made elsewhere: it is masked like any other."""
+        self.recalls.extend(begun.recalls)
+        return retrieved(state, "", await numbered(begun.evidence, 0, self.reader))
 
     async def _iteration(self, state: State) -> State:
         """Generate, route, act; what fails when there is evidence already stands in the trace and in the notes."""
@@ -102,7 +121,10 @@ class Loop:
         def check(reply: Generated) -> None:
             require_retrieved(reply, state)
 
-        reply = await self.model.generate(generate_prompt(self.query, state, self.settings), Generated, check=check)
+        if self.begun is not None and state.iteration == 1:
+            reply = self.begun.reply
+        else:
+            reply = await self.model.generate(generate_prompt(self.query, state, self.settings), Generated, check=check)
         self.replies.append(reply)
         self.notes.extend(reply.notes)
         return reply

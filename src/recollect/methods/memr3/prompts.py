@@ -7,10 +7,11 @@ from typing import Final
 
 from recollect.agent.answering import the_present
 from recollect.agent.evidence import indented, one_line
+from recollect.domain.loops import Finding
 from recollect.domain.queries import Query
 from recollect.methods.memr3.route import directive
 from recollect.methods.memr3.settings import LoopSettings
-from recollect.methods.memr3.state import Finding, State
+from recollect.methods.memr3.state import State
 from recollect.methods.memr3.trace import marks
 from recollect.models.language import Prompt, Role
 from recollect.text.fence import DATA_RULE, fenced
@@ -23,12 +24,15 @@ you what the last search found, what is known so far and what is missing. Bring 
 next. What searches found earlier is not shown again, and not found again either.
 
 - evidence: what is known that bears on the question, one short statement each, with its names, numbers and times as \
-exactly as the snippets give them, and no more exactly. Carry over what still holds: what you leave out is lost. A \
-relative time counts from when it was said: "last year", said in May 2023, is 2022. Where snippets contradict each \
-other, what was said later holds. State only what snippets say, and never what is missing.
-- snippets, of each piece of evidence: the numbers of the snippets that it rests on; what you carry over keeps its own.
+exactly as the snippets give them, and no more exactly. Carry over what still holds and still bears on it: what you \
+leave out is lost. A relative time counts from when it was said: "last year", said in May 2023, is 2022. Where \
+snippets contradict each other, what was said later holds; what was said last holds until something else is said. \
+State only what snippets say, and never what is missing.
+- snippets, of each piece of evidence: the numbers of those that it rests on; what you carry over keeps its own, \
+and what you put together has those of both.
 - gaps: what is still missing for an answer, one thing each; nothing that is already evidence, and nothing that the \
-question does not ask for. Leave out what has been found since. No gaps where nothing is missing.
+question does not ask for. Leave out what has been found since. No gaps where nothing is missing; those that are left \
+when you answer stay.
 - finer, of each gap: true where the thing is known, only less exactly than might be wished, such as the year of \
 something without its day. A question that does not ask for more is answered by what memory has: when something was, \
 by its year. That is no gap at all.
@@ -40,8 +44,8 @@ by its year. That is no gap at all.
 place of "it" or "the date". Where one thing hangs on another, look for that other thing first; where something is \
 only paraphrased, look for its name. Not what was looked for before.
 - reasoning, when you reflect: the steps from what is known towards the answer, times worked out.
-- draft, when you answer: the answer as far as the evidence goes, cautious where it is thin, without a word on what is \
-missing.
+- draft, when you answer: the answer as far as the evidence goes, cautious where it is thin; where the evidence does \
+not hold it, that it does not.
 
 Leave the other two of query, reasoning and draft empty. {DATA_RULE}"""
 
@@ -68,9 +72,11 @@ whose subject the evidence names.
 nobody told. Count from one time to another with care.
 - reasoning: in one to three sentences, which evidence decides and how.
 - answer: as short as the question allows: a name, a date, a phrase where that will do; no numbers of snippets.
-- citations: of the numbers in brackets, those that the answer rests on, the most important first.
+- citations: of the numbers in brackets, those that the answer rests on, the most important first; none where you \
+abstain.
 - abstained: true only where the evidence does not hold the answer; say then in one sentence what is missing. Where it \
-holds a part of the answer, or holds it less exactly than asked, give that and do not abstain.
+holds a part of the answer, or holds it less exactly than asked, give that and do not abstain; something else about \
+the same person or thing is no part of it.
 
 {DATA_RULE}"""
 

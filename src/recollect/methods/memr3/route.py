@@ -3,33 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final
 
+from recollect.domain.loops import REASONS, Decision, Why
 from recollect.methods.memr3.settings import LoopSettings
-from recollect.methods.memr3.state import Decision, State
-
-
-class Why(StrEnum):
-    """Who or what has decided: the model, or a rule."""
-
-    START = "start"
-    MODEL = "model"
-    BUDGET = "budget"
-    EMPTY = "empty"
-    STREAK = "streak"
-    PRECISION = "precision"
-
-
-REASONS: Final = {
-    Why.START: "a question begins with a retrieval",
-    Why.MODEL: "the model chose",
-    Why.BUDGET: "the budget of iterations is used up",
-    Why.EMPTY: "the last retrieval found nothing new",
-    Why.STREAK: "there were enough reflections in a row",
-    Why.PRECISION: "nothing finer than this was found, and memory may hold nothing finer",
-}
-"""Why a decision was taken, for a reader."""
+from recollect.methods.memr3.state import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

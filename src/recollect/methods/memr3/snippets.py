@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from recollect.agent.evidence import dated, indented, one_line, weekday_and_time
 from recollect.domain.items import Item
+from recollect.domain.loops import Snippet
 from recollect.domain.recalls import Evidence
-from recollect.methods.memr3.state import Snippet
 from recollect.store.protocol import StoreReader
 from recollect.text.when import describe
 

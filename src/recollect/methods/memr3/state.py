@@ -4,69 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
+from recollect.domain.loops import Decision, Known, Snippet
 from recollect.domain.recalls import Evidence
-
-
-class Decision(StrEnum):
-    """What can be done next (equation 4)."""
-
-    RETRIEVE = "retrieve"
-    REFLECT = "reflect"
-    ANSWER = "answer"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """A statement that bears on the question; snippets are the numbers of those it rests on."""
-
-    fact: str
-    snippets: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if not self.fact.strip():
-            raise ValueError("an entry of evidence is empty")
-        if not self.snippets:
-            raise ValueError(f"the evidence {self.fact!r} rests on nothing: name the snippets that say it")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """Something that is missing; finer says that it is known, only less exactly than might be wished."""
-
-    missing: str
-    finer: bool = False
-
-    def __post_init__(self) -> None:
-        if not self.missing.strip():
-            raise ValueError("a gap is empty; give no gap where nothing is missing")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """The tracker's two sides at one moment: evidence and gaps (section 3.3)."""
-
-    evidence: tuple[Finding, ...] = ()
-    gaps: tuple[Gap, ...] = ()
-
-    @property
-    def lacks_precision_alone(self) -> bool:
-        """Whether something is missing, and nothing but a finer precision of what is known."""
-        return bool(self.evidence) and bool(self.gaps) and all(gap.finer for gap in self.gaps)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snippet:
-    """Something that was retrieved: its number in this question, from 1, and how a prompt shows it."""
-
-    number: int
-    evidence: Evidence
-    shown: str
-
-    @property
-    def id(self) -> str:
-        return self.evidence.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,80 +1,25 @@
-"""What the loop did, as a value, and as a story for a reader (section 3.3: a trace that a user can follow)."""
+"""What the loop did, in words for a reader (section 3.3: a trace that a user can follow)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from recollect.agent.evidence import one_line
 from recollect.domain.answers import Step
-from recollect.domain.usage import Usage
-from recollect.methods.memr3.route import REASONS, Why
-from recollect.methods.memr3.state import Decision, Known, Snippet
+from recollect.domain.loops import REASONS, Decision, Round, Snippet, Trace, Why
 
 GENERATE: Final = "generate"
 CONCLUDE: Final = "conclude"
 """What steps are called in which nothing was decided, since the generation failed, or all was."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
-    """One iteration: what the model made of the state, what was decided and why, and what came of it.
-
-    Number 0 is the retrieval that every question begins with. ``wanted`` is the model's decision, ``content`` the
-    query, the reasoning or the draft that it gave with it; ``decision`` is the router's, and ``why`` says who or what
-    took it. ``query`` is what was looked for, and ``snippets`` what that brought. ``before`` and ``after`` are evidence
-    and gaps before and after the generation. ``usage`` is of the model's call, ``seconds`` of the whole iteration.
-    ``failure`` says what went wrong, and ended the loop: where ``decision`` is ``None``, the generation, else what was
-    decided.
-    """
-
-    number: int
-    decision: Decision | None = None
-    why: Why = Why.MODEL
-    wanted: Decision | None = None
-    content: str = ""
-    query: str = ""
-    snippets: tuple[Snippet, ...] = ()
-    before: Known = Known()
-    after: Known = Known()
-    usage: Usage = Usage()
-    seconds: float = 0.0
-    failure: str = ""
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether another iteration follows."""
-        return self.decision is not Decision.ANSWER and not self.failure
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
-    """All that was done for a question: the iterations, and the call that wrote the answer.
-
-    ``conclusion`` is that call's reasoning, ``None`` where there was no evidence and so no call; ``usage`` and
-    ``seconds`` are what it took.
-    """
-
-    question: str
-    rounds: tuple[Round, ...]
-    conclusion: str | None = None
-    usage: Usage = Usage()
-    seconds: float = 0.0
-
-    @property
-    def ended(self) -> Why | None:
-        """Who or what ended the loop; ``None`` where something failed, or nothing was found to begin with."""
-        last = self.rounds[-1]
-        return last.why if last.decision is Decision.ANSWER and not last.failure else None
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """What was done, in words."""
-        steps = tuple(told(one) for one in self.rounds)
-        if self.conclusion is None:
-            return steps
-        return (*steps, Step(action=CONCLUDE, detail=one_line(self.conclusion), seconds=self.seconds))
+def steps_of(trace: Trace) -> tuple[Step, ...]:
+    """What was done, in words."""
+    steps = tuple(told(one) for one in trace.rounds)
+    if trace.conclusion is None:
+        return steps
+    return (*steps, Step(action=CONCLUDE, detail=one_line(trace.conclusion), seconds=trace.seconds))
 
 
 def told(one: Round) -> Step:
@@ -87,9 +32,7 @@ def _learnt(one: Round) -> Iterator[str]:
     """What the generation has changed, in words; nothing where there was none."""
     if one.wanted is None:
         return
-    known = {finding.fact for finding in one.before.evidence}
-    new = [finding for finding in one.after.evidence if finding.fact not in known]
-    for finding in new:
+    for finding in one.learnt:
         yield f"known now: {one_line(finding.fact)} {marks(finding.snippets)}"
     if one.after.gaps:
         yield f"missing: {', '.join(one_line(gap.missing) for gap in one.after.gaps)}"

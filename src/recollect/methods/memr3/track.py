@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from recollect.methods.memr3.state import Decision, Finding, Gap, Known, State
+from recollect.domain.loops import Decision, Finding, Gap, Known
+from recollect.methods.memr3.state import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

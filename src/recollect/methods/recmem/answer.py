@@ -16,7 +16,7 @@ from recollect.errors import InvalidInput
 from recollect.methods.parts import Parts
 from recollect.methods.recmem.beside import in_conversation
 from recollect.models.language import Prompt, Role
-from recollect.ports import Response
+from recollect.ports import Follow, Response, unheard
 from recollect.store.protocol import StoreReader
 from recollect.text.fence import DATA_RULE
 
@@ -101,13 +101,14 @@ class TierAnswerer:
     def __init__(self, parts: Parts, settings: TierSettings) -> None:
         self._parts, self._settings = parts, settings
 
-    async def respond(self, query: Query, reader: StoreReader) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Recall from each tier, and answer from that; where nothing is found, no model is asked."""
         began = time.perf_counter()
         tiers = self._tiers(query, consolidated=await _consolidated(reader, query.scope.as_of))
         gathered = await gather(query, reader, self._parts.retriever, tiers=tiers, sections=SECTIONS)
         if not gathered.entries:
             return Response(answer=nothing_found(gathered, began))
+        follow(gathered.told())
         gathered = replace(gathered, entries=await in_conversation(gathered.entries, reader, query))
 
         answer = await answer_from(gathered, answer_prompt(query, gathered), TierAnswered, self._parts.model, began)

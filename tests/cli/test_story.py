@@ -1,0 +1,192 @@
+"""The story of an answer, as `recollect ask --trace` tells it."""
+
+import pytest
+
+from recollect.cli.story import story
+from recollect.domain.answers import Answer, AnswerReceipt, Step
+from recollect.domain.items import ItemKind
+from recollect.domain.loops import Decision, Finding, Gap, Known, Round, Snippet, Trace, Why
+from recollect.domain.recalls import Evidence
+from recollect.domain.time import from_micros
+from recollect.domain.usage import Usage
+from recollect.methods.memr3.answer import Concluded
+from recollect.methods.memr3.trace import steps_of
+from recollect.methods.memr3.track import Generated
+
+AT = from_micros(1_689_069_600_000_000)  # 11 July 2023
+COST = Usage(calls=1, tokens_in=1200, tokens_out=34)
+
+
+@pytest.fixture(autouse=True)
+def _eighty_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+def snippet(number, text, speaker="Andrew"):
+    evidence = Evidence(
+        id=f"turn:0:m{number}",
+        kind=ItemKind.TURN,
+        text=text,
+        session="s",
+        speaker=speaker,
+        sources=(f"m{number}",),
+        mentioned=AT,
+        occurred=None,
+        score=1.0,
+        why=(),
+        tokens=9,
+    )
+    return Snippet(number=number, evidence=evidence, shown="")
+
+
+def answer(trace, loop=None):
+    receipt = AnswerReceipt(recalls=(), models=(), usage=Usage(), seconds=0.0)
+    return Answer(
+        text="Three.", abstained=False, citations=(), evidence=(), trace=tuple(trace), receipt=receipt, loop=loop
+    )
+
+
+TOBY = Finding(fact="Andrew adopted Toby on 11 July 2023.", snippets=(1,))
+BUDDY = Finding(fact="Buddy came on 19 October 2023.", snippets=(2, 3))
+ASKED = "How many months passed between Toby and Buddy?"
+ROUNDS = (
+    Round(
+        number=0,
+        decision=Decision.RETRIEVE,
+        why=Why.START,
+        query=ASKED,
+        snippets=(snippet(1, "So much has changed:\nthis is Toby, my puppy, and he sleeps on the sofa all day!"),),
+        seconds=0.0123,
+    ),
+    Round(
+        number=1,
+        decision=Decision.RETRIEVE,
+        wanted=Decision.RETRIEVE,
+        content="Buddy adoption",
+        query=f"{ASKED} Buddy adoption",
+        snippets=(snippet(2, "Another pup.", ""), snippet(3, "I named him Buddy.")),
+        before=Known(),
+        after=Known(evidence=(TOBY,), gaps=(Gap(missing="when Buddy came"), Gap(missing="the day", finer=True))),
+        usage=COST,
+        seconds=0.8,
+    ),
+    Round(
+        number=2,
+        decision=Decision.REFLECT,
+        why=Why.EMPTY,
+        wanted=Decision.ANSWER,
+        content="Three months.",
+        before=Known(evidence=(TOBY,)),
+        after=Known(evidence=(TOBY, BUDDY)),
+        usage=COST,
+        seconds=0.7,
+    ),
+    Round(number=3, before=Known(evidence=(TOBY, BUDDY)), after=Known(evidence=(TOBY, BUDDY)), failure="X: it is down"),
+)
+LOOP = Trace(question=ASKED, rounds=ROUNDS, conclusion="From July to October.", usage=COST, seconds=0.5)
+
+TOLD = """\
+How many months passed between Toby and Buddy?
+0. retrieve: a question begins with a retrieval  (0.01 s)
+   looked for: How many months passed between Toby and Buddy?
+       [1] 2023-07-11 Andrew: So much has changed: this is Toby, my…  turn:0:m1
+1. retrieve: the model chose  (1,234 tokens, 0.80 s)
+   + known: Andrew adopted Toby on 11 July 2023. [1]
+   ? missing: when Buddy came
+   ? missing: the day (only more exactly than it is known)
+   looked for: How many months passed between Toby and Buddy? Buddy adoption
+       [2] 2023-07-11 Another pup.  turn:0:m2
+       [3] 2023-07-11 Andrew: I named him Buddy.  turn:0:m3
+2. reflect: the last retrieval found nothing new; the model would have chosen to
+   answer  (1,234 tokens, 0.70 s)
+     known: Andrew adopted Toby on 11 July 2023. [1]
+   + known: Buddy came on 19 October 2023. [2, 3]
+   nothing is missing
+   draft: Three months.
+3. nothing was decided  (0.00 s)
+   failed: X: it is down
+= concluded: From July to October.  (1,234 tokens, 0.50 s)"""
+
+
+def plain(text):
+    return "\n".join(
+        line.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "") for line in text.split("\n")
+    )
+
+
+def test_a_loop_is_told_iteration_by_iteration():
+    assert plain(story(ASKED, answer(steps_of(LOOP), LOOP))) == TOLD
+
+
+def test_what_came_before_a_loop_is_told_before_it():
+    before = Step(action="way", detail="loop, since something is missing: when", seconds=0.0)
+    told = plain(story(ASKED, answer([before, *steps_of(LOOP)], LOOP))).split("\n")
+    assert told[1] == "· way: loop, since something is missing: when  (0.00 s)"
+    assert told[2:] == TOLD.split("\n")[1:]
+
+
+def test_an_answer_without_a_loop_is_told_step_by_step():
+    steps = [
+        Step(action="recall", detail="20 raw words", seconds=0.02),
+        Step(action="answer", detail=f"Entry 3\n{'says so ' * 12}", seconds=1.5),
+    ]
+    assert plain(story("Who?", answer(steps))) == (
+        "Who?\n· recall: 20 raw words  (0.02 s)\n"
+        "· answer: Entry 3 says so says so says so says so says so says so says so says\n"
+        "  so says so says so says so says so  (1.50 s)"
+    )
+
+
+@pytest.mark.parametrize("columns", [40, 80, 100, 200])
+def test_no_line_is_wider_than_the_terminal(columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    widest = min(columns, 100)
+    told = plain(story("Short?", answer(steps_of(LOOP), LOOP)))
+    assert max(len(line) for line in told.split("\n")) <= widest
+
+
+def test_nothing_that_is_told_moves_the_terminal():
+    evil = "x\x1b[2J\u202e"
+    known = Known(evidence=(Finding(fact=evil, snippets=(1,)),), gaps=(Gap(missing=evil),))
+    one = Round(
+        number=1,
+        decision=Decision.REFLECT,
+        wanted=Decision.REFLECT,
+        content=evil,
+        query=evil,
+        snippets=(snippet(1, evil, evil),),
+        after=known,
+        failure=evil,
+    )
+    loop = Trace(question=evil, rounds=(one,), conclusion=evil)
+    told = plain(story(evil, answer([Step(action="way", detail=evil, seconds=0.0), *steps_of(loop)], loop)))
+    assert "\x1b" not in told
+    assert "\u202e" not in told
+
+
+def test_the_story_comes_before_the_answer(cli, filled, thinking):
+    known = (Finding(fact="Toby is a dog.", snippets=(1,)),)
+    thinking(
+        Generated=Generated(evidence=known, gaps=(), decision="answer", draft="A dog."),
+        Concluded=Concluded(reasoning="It says so.", answer="A dog.", abstained=False, citations=(1,)),
+    )
+    asked = ("ask", "Who is Toby?", "--recipe", "memr3", "--model", "openai:x")
+    done = cli(*asked, "--trace")
+    lines = done.out.splitlines()
+    assert (done.code, lines[0]) == (0, "Who is Toby?")
+    assert lines[1].startswith("0. retrieve: a question begins with a retrieval")
+    assert "   + known: Toby is a dog. [1]" in lines
+    assert lines[lines.index("") + 1] == "A dog."
+    assert "retrieve" not in cli(*asked).out
+    told = cli(*asked, "--trace", "--json").json()
+    assert [one["number"] for one in told["loop"]["rounds"]] == [0, 1]
+    assert told["loop"]["rounds"][0]["snippets"][0]["evidence"]["id"].startswith("turn:")
+
+
+def test_without_a_loop_the_steps_come_before_the_answer(cli, filled, thinking):
+    thinking()
+    lines = cli("ask", "Who is Toby?", "--recipe", "hindsight", "--model", "openai:x", "--trace").out.splitlines()
+    assert lines[1].startswith("· recall: ")
+    assert lines[2].startswith("· answer: entry 1 says so")
+    assert lines[4] == "Entry one says so."
