@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check format bench test-heavy wheel-check docs clean help
+.PHONY: demo test check format bench test-heavy test-integrations wheel-check docs clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -34,6 +34,10 @@ bench: $(VENV)/installed-dev  ## measure the engine at 1,000, 10,000 and 100,000
 test-heavy: $(VENV)/installed-dev  ## the tests that need torch (gigabytes, minutes)
 	$(PIP) install torch sentence-transformers
 	$(BIN)/python -m pytest -m heavy
+
+test-integrations: $(VENV)/installed-dev  ## the adapters' tests, Chroma's among them (300 MB)
+	$(PIP) install --group integrations
+	$(BIN)/python -m pytest tests/integrations -n auto
 
 wheel-check: $(VENV)/installed-dev  ## build the wheel, install it into an empty environment, run the demo there
 	PYTHON=$(abspath $(BIN)/python) sh tools/wheel-check.sh

@@ -1,0 +1,98 @@
+"""MemR3 without a bank: over whatever finds evidence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final, cast
+
+from recollect.app import embedder_named, settings_from
+from recollect.app.models import ModelArgument, chosen_model
+from recollect.domain.answers import Answer
+from recollect.domain.items import Item
+from recollect.domain.queries import Query
+from recollect.memory.asking import Narrowing, query_of
+from recollect.memory.memory import utc_now
+from recollect.methods.memr3.answer import EvidenceGap
+from recollect.methods.memr3.settings import LoopSettings
+from recollect.methods.parts import Parts
+from recollect.models.language import LanguageModel
+from recollect.ports import Follow, Retriever, unheard
+from recollect.retain.known_names import KnownNames
+from recollect.store.protocol import StoreReader
+
+
+class _NoBank:
+    """A reader of a bank that is not there: what somebody else's memory brings is all that is known of it."""
+
+    async def items(self, ids: Iterable[str]) -> list[Item]:
+        return []
+
+
+# Of all that a reader can, the loop asks for items alone, and retrievers over other memories for nothing.
+NO_BANK: Final = cast(StoreReader, _NoBank())
+
+
+async def answer_over(
+    retriever: Retriever,
+    question: str,
+    *,
+    model: ModelArgument | None = None,
+    settings: LoopSettings | None = None,
+    limit: int = 20,
+    max_tokens: int | None = 4096,
+    exclude: str | Iterable[str] = (),
+    now: datetime | None = None,
+    follow: Follow = unheard,
+) -> Answer:
+    """Answer a question with MemR3's loop over a memory of somebody else's; no bank is needed.
+
+    Args:
+        retriever: finds evidence there: one of this package's, or any :class:`recollect.ports.Retriever` that asks
+            nothing of its reader.
+        question: in words.
+        model: as :meth:`recollect.Memory.open` takes it; what the environment says where left out.
+        settings: how far the loop goes.
+        limit: at most so many pieces a retrieval, beside ``settings.n_chk``.
+        max_tokens: at most so many tokens of evidence, all retrievals together; ``None`` for no bound.
+        exclude: ids of pieces that must not come back.
+        now: the aware present that "last week" is read against; the clock's where left out.
+        follow: is told of each iteration when it is over.
+
+    Gives the answer, with what was done in ``Answer.loop``; nothing of it is stored, and no ledger is kept.
+
+    Raises:
+        NoModel: no language model is configured.
+        InvalidInput: a bound is not positive, a time is naive, or the model's name is none.
+        RecallFailed: nothing could be looked for, or not before there was any evidence.
+        ModelError: the model failed before there was any evidence, or could not write the answer.
+    """
+    narrowed = Narrowing(limit=limit, max_tokens=max_tokens, exclude=exclude, now=now)
+    chosen = chosen_model(model, settings_from(os.environ))
+    return await answered(retriever, query_of(question, narrowed, utc_now()), chosen, settings, follow=follow)
+
+
+async def answered(
+    retriever: Retriever,
+    query: Query,
+    model: LanguageModel,
+    settings: LoopSettings | None = None,
+    *,
+    reader: StoreReader = NO_BANK,
+    follow: Follow = unheard,
+) -> Answer:
+    """The same for a query and a model that are there already.
+
+    Raises:
+        RecallFailed, ModelError: as :func:`answer_over`.
+    """
+    parts = Parts(
+        embedder=embedder_named("wordllama"),  # nothing of it is loaded: the loop embeds nothing
+        retriever=retriever,
+        model=model,
+        names=KnownNames(),
+        clock=utc_now,
+    )
+    responder = EvidenceGap(settings or LoopSettings()).build(parts)
+    return (await responder.reasoned(query, reader, follow)).answer

@@ -1,0 +1,73 @@
+"""Over a Chroma collection: what MemR3 finds there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from recollect.domain.items import ItemKind
+from recollect.integrations.fields import STANDARD, Fields, found_in
+from recollect.integrations.foreign import ForeignRetriever, Found, called
+
+
+class ChromaRetriever(ForeignRetriever):
+    """Finds evidence in a Chroma collection, synchronous or not. See :class:`recollect.ports.Retriever`.
+
+    With ``fields.id``, what was seen is left out by Chroma's own filters; without, more is asked for. Scores are
+    distances with their sign turned, so that more is better.
+
+    Args:
+        collection: a ``Collection`` or an ``AsyncCollection``; its embedding function embeds the queries.
+        where: Chroma's own filter, to narrow every search to.
+        fields: where the documents' metadata hold what.
+        deadline_s: how long it may take, in seconds.
+    """
+
+    def __init__(
+        self,
+        collection: Any,
+        *,
+        where: Mapping[str, Any] | None = None,
+        fields: Fields = STANDARD,
+        deadline_s: float = 30.0,
+    ) -> None:
+        super().__init__(_Chroma(collection, where, fields), deadline_s=deadline_s)
+
+
+class _Chroma:
+    name = "chroma"
+
+    def __init__(self, collection: Any, where: Mapping[str, Any] | None, fields: Fields) -> None:
+        self._collection, self._where, self._fields = collection, where, fields
+
+    @property
+    def masks(self) -> bool:
+        return bool(self._fields.id)
+
+    async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[Found]:
+        given = await called(
+            self._collection.query,
+            query_texts=[text],
+            n_results=count,
+            where=self._narrowed(exclude),
+            include=["documents", "metadatas", "distances"],
+        )
+        rows = zip(given["ids"][0], given["documents"][0], given["metadatas"][0], given["distances"][0], strict=True)
+        return [
+            found_in(
+                metadata or {},
+                self._fields,
+                text=document or "",
+                own_id=id_,
+                score=-float(distance),
+                kind=ItemKind.SEGMENT,
+            )
+            for id_, document, metadata, distance in rows
+        ]
+
+    def _narrowed(self, exclude: frozenset[str]) -> dict[str, Any] | None:
+        where = dict(self._where) if self._where else None
+        if not (self.masks and exclude):
+            return where
+        hidden = {self._fields.id: {"$nin": sorted(exclude)}}
+        return {"$and": [where, hidden]} if where else hidden

@@ -1,0 +1,143 @@
+"""LangChain both ways: its retrievers and vector stores under MemR3, and a bank as one of its retrievers."""
+
+from __future__ import annotations
+
+import inspect
+from datetime import datetime
+from typing import Any
+
+from recollect.domain.items import ItemKind
+from recollect.domain.recalls import Evidence
+from recollect.domain.time import Interval
+from recollect.errors import MissingExtra
+from recollect.integrations.fields import STANDARD, Fields, found_in
+from recollect.integrations.foreign import ForeignRetriever, Found
+from recollect.integrations.portal import AnyBank, Portal
+from recollect.memory.asking import Narrowing
+
+try:
+    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.vectorstores import VectorStore
+except ImportError as exc:
+    raise MissingExtra("langchain-core", "langchain") from exc
+
+
+class LangChainRetriever(ForeignRetriever):
+    """Finds evidence with a ``BaseRetriever`` or a ``VectorStore``. See :class:`recollect.ports.Retriever`.
+
+    More is asked for where what it brings was seen already. A retriever that takes no ``k`` brings as many documents
+    as it likes: those that were seen are dropped, and no others come in their place.
+
+    Args:
+        source: the retriever, or the vector store.
+        fields: where the documents' metadata hold what; a document without an id gets one made of its words.
+        deadline_s: how long it may take, in seconds.
+    """
+
+    def __init__(
+        self, source: BaseRetriever | VectorStore, *, fields: Fields = STANDARD, deadline_s: float = 30.0
+    ) -> None:
+        super().__init__(_LangChain(source, fields), deadline_s=deadline_s)
+
+
+class _LangChain:
+    name = "langchain"
+    masks = False
+
+    def __init__(self, source: BaseRetriever | VectorStore, fields: Fields) -> None:
+        self._source, self._fields = source, fields
+
+    async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[Found]:
+        documents = await self._documents(text, count)
+        return [
+            found_in(
+                document.metadata,
+                self._fields,
+                text=document.page_content,
+                own_id=document.id,
+                score=1.0 / rank,
+                kind=ItemKind.SEGMENT,
+            )
+            for rank, document in enumerate(documents, start=1)
+        ]
+
+    async def _documents(self, text: str, count: int) -> list[Any]:
+        if isinstance(self._source, VectorStore):
+            return list(await self._source.asimilarity_search(text, k=count))
+        wanted = {"k": count} if takes_k(self._source) else {}
+        return list(await self._source.ainvoke(text, **wanted))
+
+
+def takes_k(retriever: BaseRetriever) -> bool:
+    """Whether a retriever can be told how many documents to bring."""
+    parameters = inspect.signature(type(retriever)._aget_relevant_documents).parameters.values()
+    return any(one.name == "k" or one.kind is one.VAR_KEYWORD for one in parameters)
+
+
+class BankRetriever(BaseRetriever):
+    """A bank as a LangChain retriever: documents with the ids of what they rest on in their metadata.
+
+    ``metadata`` holds ``kind``, ``session``, ``speaker``, ``sources`` (ids of messages, the one it is about first),
+    ``mentioned`` (ISO 8601), ``occurred`` (start, end and precision, or ``None``), ``score`` and ``tokens``. A bank of
+    :class:`recollect.sync.Memory` works with ``invoke`` and ``ainvoke``; an asynchronous one with ``ainvoke``, and
+    with ``invoke`` from other threads than its own.
+
+    Args:
+        bank: the bank.
+        narrowed: how it is searched, as ``bank.recall`` takes it; ``k`` of a call takes the place of ``limit``.
+    """
+
+    _portal: Any
+    _narrowed: Any
+
+    def __init__(self, bank: AnyBank, **narrowed: Any) -> None:
+        super().__init__()
+        unknown = narrowed.keys() - Narrowing.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"recall takes no {', '.join(sorted(unknown))}")
+        self._portal, self._narrowed = Portal(bank), narrowed
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        return list(self._portal.wait(self._found, query, k))
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        return list(await self._portal.run(self._found, query, k))
+
+    async def _found(self, query: str, k: int | None) -> list[Document]:
+        narrowed = self._narrowed if k is None else {**self._narrowed, "limit": k}
+        recall = await self._portal.bank.recall(query, **narrowed)
+        return [document_of(one) for one in recall.evidence]
+
+
+def document_of(evidence: Evidence) -> Document:
+    """A piece of evidence as a document; its metadata can be written as JSON."""
+    return Document(
+        id=evidence.id,
+        page_content=evidence.text,
+        metadata={
+            "kind": evidence.kind.value,
+            "session": evidence.session,
+            "speaker": evidence.speaker,
+            "sources": list(evidence.sources),
+            "mentioned": evidence.mentioned.isoformat(),
+            "occurred": _interval(evidence.occurred),
+            "score": evidence.score,
+            "tokens": evidence.tokens,
+        },
+    )
+
+
+def _interval(interval: Interval | None) -> dict[str, str | None] | None:
+    if interval is None:
+        return None
+    return {"start": _iso(interval.start), "end": _iso(interval.end), "precision": interval.precision.value}
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

@@ -1,0 +1,314 @@
+"""MemR3's controller as a LangGraph graph, with the nodes of the paper (section 3.4).
+
+Its nodes are the steps of our own loop, so that both ask the models the same and give the same answer and trace. All
+that a question gathers on its way stands in the graph's state as frozen values.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import datetime
+from typing import Any, Final, TypedDict, cast
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from recollect.app import settings_from
+from recollect.app.models import ModelArgument, chosen_model
+from recollect.domain.answers import Answer
+from recollect.domain.loops import Decision, Round, Trace, Why
+from recollect.domain.queries import Query
+from recollect.domain.recalls import Recall
+from recollect.domain.usage import Usage
+from recollect.errors import ModelError, RecallFailed
+from recollect.integrations.answering import NO_BANK
+from recollect.memory.asking import Narrowing, query_of
+from recollect.memory.bank import Bank
+from recollect.memory.memory import utc_now
+from recollect.methods.memr3.answer import Concluded, _cited, _nothing, _receipt, require_cited
+from recollect.methods.memr3.loop import Loop, _routed, nothing_in_scope
+from recollect.methods.memr3.prompts import answer_prompt
+from recollect.methods.memr3.settings import LoopSettings
+from recollect.methods.memr3.state import State, reflected
+from recollect.methods.memr3.trace import steps_of
+from recollect.methods.memr3.track import Generated, tracked
+from recollect.models.language import LanguageModel, Reply
+from recollect.ports import Retriever, unheard
+from recollect.store.protocol import StoreReader
+
+_ROUNDS: Final = 3  # nodes an iteration goes through: generate, router, and what was decided
+
+
+class Asked(TypedDict, total=False):
+    """What a graph is asked: a ``question`` in words, and the aware ``now`` it is asked in; or a whole ``query``."""
+
+    question: str
+    now: datetime
+    query: Query
+
+
+class Told(TypedDict, total=False):
+    """What a graph gives: the answer, with what was done in ``Answer.loop``."""
+
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the model gave at an iteration: a reply without type parameters, of which checkpointers know nothing."""
+
+    value: Generated
+    usage: Usage
+    model: str
+    notes: tuple[str, ...]
+
+    @property
+    def reply(self) -> Reply[Generated]:
+        return Reply(value=self.value, usage=self.usage, model=self.model, notes=self.notes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What gathers on the way, for the receipt and the trace. ``seconds`` is what all nodes have taken together."""
+
+    rounds: tuple[Round, ...] = ()
+    recalls: tuple[Recall, ...] = ()
+    given: tuple[Given, ...] = ()
+    lost: Usage = Usage()
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+class Course(Asked, Told, total=False):
+    """A graph's state: the loop's own, what has gathered, and the iteration that is under way."""
+
+    state: State
+    gathered: Gathered
+    under_way: Round
+
+
+def memr3_graph(
+    source: Retriever | Bank,
+    *,
+    model: ModelArgument | None = None,
+    settings: LoopSettings | None = None,
+    reader: StoreReader = NO_BANK,
+    clock: Callable[[], datetime] = utc_now,
+    **compiled: Any,
+) -> CompiledStateGraph[Course, None, Asked, Told]:
+    """MemR3's controller, compiled: ``(await graph.ainvoke({"question": "..."}))["answer"]``.
+
+    Its nodes are start, retrieve, generate, router, reflect, answer and end. It has to be invoked asynchronously.
+
+    Args:
+        source: finds evidence; of a bank, its own retriever, and its model with its ledger and limits.
+        model: as :meth:`recollect.Memory.open` takes it; what the environment says where left out, or the bank's.
+        settings: how far the loop goes.
+        reader: of the bank that a retriever works on, if it works on one.
+        clock: gives the aware present of questions that come without one.
+        compiled: what LangGraph's ``compile`` takes, such as a ``checkpointer``.
+
+    Raises:
+        InvalidInput: the model's name is none.
+    """
+    settings = settings or LoopSettings()
+    if isinstance(source, Bank):
+        chosen = source._model if model is None else chosen_model(model, settings_from(os.environ))
+        nodes = Nodes(source._method(None).retriever, source._store, chosen, settings, clock)
+    else:
+        nodes = Nodes(source, reader, chosen_model(model, settings_from(os.environ)), settings, clock)
+    graph = StateGraph(Course, input_schema=Asked, output_schema=Told)
+    for name in ("start", "retrieve", "generate", "router", "reflect", "answer", "end"):
+        graph.add_node(name, _thawing(getattr(nodes, name)))
+    graph.add_edge(START, "start")
+    graph.add_edge("start", "retrieve")
+    graph.add_conditional_edges("retrieve", nodes.after_retrieve, ["generate", "answer"])
+    graph.add_conditional_edges("generate", after_generate, ["router", "answer"])
+    graph.add_conditional_edges("router", after_router, ["retrieve", "reflect", "answer"])
+    graph.add_edge("reflect", "generate")
+    graph.add_edge("answer", "end")
+    graph.add_edge("end", END)
+    steps = _ROUNDS * settings.n_max + 10
+    return graph.compile(**compiled).with_config(recursion_limit=steps)
+
+
+class Nodes:
+    """What each node does; every one gives the changes that it makes to the graph's state."""
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        reader: StoreReader,
+        model: LanguageModel,
+        settings: LoopSettings,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._retriever, self._reader, self._model = retriever, reader, model
+        self._settings, self._clock = settings, clock
+
+    async def start(self, course: Course) -> Course:
+        """Begin with a retrieval for the question as it stands."""
+        query = course.get("query") or query_of(course["question"], Narrowing(now=course.get("now")), self._clock())
+        first = Round(number=0, decision=Decision.RETRIEVE, why=Why.START, query=query.text)
+        state = State(question=query.text, mask=query.scope.exclude)
+        return Course(query=query, state=state, gathered=Gathered(), under_way=first)
+
+    async def retrieve(self, course: Course) -> Course:
+        """Look for the question joined to the refinement; what was seen is masked (equation 5)."""
+        began, loop, state, done = self._taken_up(course)
+        refinement = loop.replies[-1].value.refinement if done.number else ""
+        try:
+            state = await loop._retrieved(state, refinement)
+            done = replace(done, snippets=state.snippets)
+        except (ModelError, RecallFailed) as exc:
+            done = _cut_short(loop, state, done, exc)
+        return _over(loop, course, began, state, done)
+
+    async def generate(self, course: Course) -> Course:
+        """Bring evidence and gaps up to date, and have the model say what it wants (equation 3)."""
+        began, loop, state, _ = self._taken_up(course)
+        done = Round(number=state.iteration, before=state.known, after=state.known)
+        try:
+            reply = await loop._generated(state)
+        except (ModelError, RecallFailed) as exc:
+            return _over(loop, course, began, state, _cut_short(loop, state, done, exc))
+        state = tracked(state, reply.value)
+        return Course(state=state, gathered=_gathered(loop, course, began), under_way=_longer(done, began))
+
+    async def router(self, course: Course) -> Course:
+        """Decide (Algorithm 1)."""
+        began, loop, state, done = self._taken_up(course)
+        return Course(under_way=_longer(_routed(done, state, loop.replies[-1], self._settings), began))
+
+    async def reflect(self, course: Course) -> Course:
+        """Leave the reasoning for the next generation to read."""
+        began, loop, state, done = self._taken_up(course)
+        state = reflected(state, loop.replies[-1].value.reasoning.strip())
+        return _over(loop, course, began, state, done)
+
+    async def answer(self, course: Course) -> Course:
+        """Answer from question, draft and evidence (equation 6); without evidence no model is asked."""
+        began, loop, state, done = self._taken_up(course)
+        if done not in loop.rounds:
+            loop.rounds.append(_longer(done, began))
+        concluding = time.perf_counter()
+        reply = await self._concluded(course["query"], state) if state.known.evidence else None
+        said, usage = (_nothing(state), Usage()) if reply is None else (reply.value, reply.usage)
+        trace = Trace(
+            question=course["query"].text,
+            rounds=tuple(loop.rounds),
+            conclusion=None if reply is None else said.reasoning,
+            usage=usage,
+            seconds=time.perf_counter() - concluding,
+        )
+        answer = Answer(
+            text=said.answer,
+            abstained=said.abstained,
+            citations=_cited(state, said),
+            evidence=tuple(snippet.evidence for snippet in state.seen),
+            trace=steps_of(trace),
+            loop=trace,
+            receipt=_receipt(loop, reply, began - course["gathered"].seconds),
+        )
+        return Course(answer=answer, gathered=_gathered(loop, course, began))
+
+    async def end(self, course: Course) -> Course:
+        """Give the answer; there is nothing left to do."""
+        return Course()
+
+    def after_retrieve(self, course: Course) -> str:
+        """To the answer where there is nothing to find at all, or the retrieval has failed."""
+        state, gathered = course["state"], course["gathered"]
+        if not state.seen and nothing_in_scope(gathered.recalls[0]):
+            return "answer"
+        return "generate" if gathered.rounds[-1].goes_on else "answer"
+
+    def _taken_up(self, course: Course) -> tuple[float, Loop, State, Round]:
+        """The moment, our loop with what has gathered, its state, and the iteration that is under way."""
+        gathered = course["gathered"]
+        loop = Loop(
+            query=course["query"],
+            reader=self._reader,
+            retriever=self._retriever,
+            model=self._model,
+            settings=self._settings,
+            follow=unheard,
+            rounds=list(gathered.rounds),
+            recalls=list(gathered.recalls),
+            replies=[one.reply for one in gathered.given],
+            lost=gathered.lost,
+            notes=list(gathered.notes),
+        )
+        return time.perf_counter(), loop, course["state"], course["under_way"]
+
+    async def _concluded(self, query: Query, state: State) -> Reply[Concluded]:
+        def check(reply: Concluded) -> None:
+            require_cited(reply, state)
+
+        return await self._model.generate(answer_prompt(query, state), Concluded, check=check)
+
+
+def _thawing(node: Callable[[Course], Awaitable[Course]]) -> Callable[[Course], Awaitable[Course]]:
+    """A node that sees the state as it was before a checkpointer kept it: tuples come back from one as lists."""
+
+    async def thawing(course: Course) -> Course:
+        return await node(cast(Course, {name: _thawed(value) for name, value in course.items()}))
+
+    return thawing
+
+
+def _thawed(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        cells = tuple(map(_thawed, value))
+        same = isinstance(value, tuple) and all(one is other for one, other in zip(cells, value, strict=True))
+        return value if same else cells
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    old = {field.name: getattr(value, field.name) for field in fields(value)}
+    new = {name: _thawed(cell) for name, cell in old.items()}
+    return value if all(new[name] is cell for name, cell in old.items()) else replace(value, **new)
+
+
+def after_generate(course: Course) -> str:
+    """To the router; to the answer where the generation has failed."""
+    rounds = course["gathered"].rounds
+    return "answer" if rounds and not rounds[-1].goes_on else "router"
+
+
+def after_router(course: Course) -> str:
+    """To what was decided."""
+    decision = course["under_way"].decision
+    assert decision is not None
+    return decision.value
+
+
+def _cut_short(loop: Loop, state: State, done: Round, error: ModelError | RecallFailed) -> Round:
+    """The iteration that ends the loop, since something in it has failed; raises the error before any evidence."""
+    if not state.known.evidence:
+        raise error
+    return loop._cut_short(done, error)
+
+
+def _over(loop: Loop, course: Course, began: float, state: State, done: Round) -> Course:
+    """The changes at the end of an iteration."""
+    done = _longer(done, began)
+    loop.rounds.append(done)
+    return Course(state=state, under_way=done, gathered=_gathered(loop, course, began))
+
+
+def _gathered(loop: Loop, course: Course, began: float) -> Gathered:
+    return Gathered(
+        rounds=tuple(loop.rounds),
+        recalls=tuple(loop.recalls),
+        given=tuple(Given(value=r.value, usage=r.usage, model=r.model, notes=r.notes) for r in loop.replies),
+        lost=loop.lost,
+        notes=tuple(loop.notes),
+        seconds=course["gathered"].seconds + time.perf_counter() - began,
+    )
+
+
+def _longer(done: Round, began: float) -> Round:
+    return replace(done, seconds=done.seconds + time.perf_counter() - began)

@@ -1,0 +1,201 @@
+"""A bank as a LangGraph store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    InvalidNamespaceError,
+    Item,
+    ListNamespacesOp,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    validate_op_namespace,
+)
+
+from recollect.domain.items import ItemKind
+from recollect.domain.messages import Message, StoredMessage
+from recollect.errors import InvalidInput
+from recollect.integrations.langgraph.entries import (
+    Namespace,
+    below,
+    fits,
+    ids_of,
+    item_of,
+    key_of,
+    listed,
+    namespace_of,
+    scored,
+    session_of,
+    text_of,
+)
+from recollect.integrations.portal import AnyBank, Portal
+
+Place: TypeAlias = tuple[Namespace, str]
+Puts: TypeAlias = dict[Place, PutOp]
+
+_ALWAYS_FOUND = "everything that a bank keeps can be found by all its words: index={index!r} cannot be kept to"
+_NO_TTL = "a bank forgets nothing by itself: a time to live cannot be kept to"
+
+
+class BankStore(BaseStore):
+    """A bank as a ``BaseStore``: what graphs put there is remembered, and what was said is there to be searched.
+
+    A namespace is a session, named by its labels with points between them; an item is a message of it, whose words are
+    the value as JSON. Messages that were retained otherwise are items too, under their ids, with ``text``, ``speaker``
+    and ``at`` as their values. Putting another value retains a new message, and forgets the old one: where that breaks
+    in between, the new value holds, and the old one is forgotten with the next. Deleting forgets.
+
+    A search with a query is a recall, whatever the recipe, over turns; without one it gives items in the order in which
+    they were kept. Within a batch, reads see the bank as it was before the batch's puts.
+
+    A bank of :class:`recollect.sync.Memory` works with all methods; an asynchronous one with ``aput``, ``asearch`` and
+    the like, and with the others from other threads than its own.
+
+    Args:
+        bank: the bank.
+        speaker: who is said to have said what is put.
+    """
+
+    __slots__ = ("_portal", "_speaker", "_writing")
+
+    def __init__(self, bank: AnyBank, *, speaker: str = "user") -> None:
+        self._portal, self._speaker, self._writing = Portal(bank), speaker, asyncio.Lock()
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do operations, and give their results in order.
+
+        Raises:
+            RecollectError: the bank's loop is the caller's own; the asynchronous methods are for that.
+            InvalidInput: a value is no JSON, or something cannot be kept to.
+            InvalidNamespaceError: a namespace is empty, or a label of it cannot be one.
+        """
+        return self._portal.wait(self._done, list(ops))
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do operations, and give their results in order.
+
+        Raises:
+            InvalidInput, InvalidNamespaceError: as :meth:`batch`.
+        """
+        return await self._portal.run(self._done, list(ops))
+
+    async def _done(self, ops: list[Op]) -> list[Result]:
+        puts: Puts = {}
+        for op in ops:
+            validate_op_namespace(op)
+            if isinstance(op, PutOp):
+                _require_keepable(op)
+                puts[op.namespace, op.key] = op
+        results = [await self._read(op) for op in ops]
+        if puts:
+            async with self._writing:
+                await self._written(puts)
+        return results
+
+    async def _read(self, op: Op) -> Result:
+        match op:
+            case GetOp():
+                return await self._item(op.namespace, op.key)
+            case SearchOp():
+                return list(await (self._recalled(op) if op.query else self._listed(op)))
+            case ListNamespacesOp():
+                return listed(await self._namespaces(), op)
+            case PutOp():
+                return None
+        raise ValueError(f"no operation of a store: {op!r}")
+
+    async def _item(self, namespace: Namespace, key: str) -> Item | None:
+        kept = (await self._kept([(namespace, key)])).get((namespace, key))
+        return item_of(kept[-1]) if kept else None
+
+    async def _items(self, ids: Iterable[str] | None = None) -> dict[str, Item]:
+        """Items by the ids of their messages, in the order in which these were kept."""
+        return {message.id: item_of(message) for message in await self._portal.bank.messages(ids)}
+
+    async def _namespaces(self) -> list[Namespace]:
+        messages = await self._portal.bank.messages()
+        return [namespace_of(session) for session in dict.fromkeys(one.session for one in messages)]
+
+    async def _listed(self, op: SearchOp) -> list[SearchItem]:
+        items = (one for one in (await self._items()).values() if below(one.namespace, op.namespace_prefix))
+        meant = [one for one in items if fits(one.value, op.filter or {})]
+        return [scored(one, None) for one in meant[op.offset : op.offset + op.limit]]
+
+    async def _recalled(self, op: SearchOp) -> list[SearchItem]:
+        sessions: list[str] = []
+        if op.namespace_prefix:
+            inside = [one for one in await self._namespaces() if below(one, op.namespace_prefix)]
+            if not inside:
+                return []
+            sessions = [session_of(one) for one in inside]
+        wanted = count = op.offset + op.limit
+        while count:
+            recall = await self._portal.bank.recall(
+                op.query or "", limit=count, max_tokens=None, kinds=[ItemKind.TURN], sessions=sessions
+            )
+            scores: dict[str, float] = {}
+            for one in recall.evidence:
+                for source in one.sources:
+                    scores.setdefault(source, one.score)
+            items = await self._items(scores)
+            found = [scored(items[id_], score) for id_, score in scores.items() if id_ in items]
+            meant = [one for one in found if fits(one.value, op.filter or {})]
+            if len(meant) >= wanted or len(recall.evidence) < count:
+                return meant[op.offset : wanted]
+            count *= 2
+        return []
+
+    async def _written(self, puts: Puts) -> None:
+        """Retain what is new, a session at a time, and then forget what is deleted or has another value now."""
+        kept, stale = await self._kept(puts), list[str]()
+        sessions: dict[str, list[Message]] = {}
+        for (namespace, key), op in puts.items():
+            held = kept.get((namespace, key), [])
+            text = None if op.value is None else text_of(op.value)
+            same = bool(held) and held[-1].text == text and key_of(held[-1]) is not None
+            stale += [message.id for message in (held[:-1] if same else held)]
+            if text is not None and not same:
+                used = {message.id for message in held[-1:]}
+                free = next(id_ for id_ in ids_of(namespace, key) if id_ not in used)
+                message = Message(id=free, text=text, speaker=self._speaker)
+                sessions.setdefault(session_of(namespace), []).append(message)
+        new = {message.id for messages in sessions.values() for message in messages}
+        await self._forgotten([id_ for id_ in stale if id_ in new])  # left by a put that broke in between
+        for session, messages in sessions.items():
+            await self._portal.bank.retain(messages, session=session)
+        await self._forgotten([id_ for id_ in stale if id_ not in new])
+
+    async def _forgotten(self, ids: list[str]) -> None:
+        if ids:
+            await self._portal.bank.forget(messages=ids)
+
+    async def _kept(self, places: Iterable[Place]) -> dict[Place, list[StoredMessage]]:
+        """The messages that hold these items, the oldest first: the last one's value holds."""
+        wanted = set(places)
+        ids = [id_ for namespace, key in wanted for id_ in (*ids_of(namespace, key), key)]
+        kept: dict[Place, list[StoredMessage]] = {}
+        for message in await self._portal.bank.messages(ids):
+            item = item_of(message)
+            if (item.namespace, item.key) in wanted:
+                kept.setdefault((item.namespace, item.key), []).append(message)
+        return kept
+
+
+def _require_keepable(op: PutOp) -> None:
+    """Raises where a bank cannot do what is asked with an item."""
+    if not op.namespace:
+        raise InvalidNamespaceError("a namespace cannot be empty")
+    if op.value is None:
+        return
+    if op.index is not None:
+        raise InvalidInput(_ALWAYS_FOUND.format(index=op.index))
+    if op.ttl is not None:
+        raise InvalidInput(_NO_TTL)

@@ -1,0 +1,69 @@
+"""Over a plain function that finds texts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import datetime
+from typing import TypeAlias
+
+from recollect.errors import InvalidInput, NaiveDatetime
+from recollect.integrations.fields import id_of
+from recollect.integrations.foreign import ForeignRetriever, Found, called
+
+Piece: TypeAlias = (
+    str | tuple[str, str] | tuple[str, str, datetime | None] | tuple[str, str, datetime | None, str] | Found
+)
+"""A text; or its id, the text, when it was said (aware, or ``None``), and by whom; or all there is to tell."""
+
+Finder: TypeAlias = Callable[[str, int, frozenset[str]], Iterable[Piece] | Awaitable[Iterable[Piece]]]
+"""Takes a query, how many pieces are wanted, and the ids of those to leave out; gives pieces, best first."""
+
+
+class CallableRetriever(ForeignRetriever):
+    """Finds evidence with a function, asynchronous or not. See :class:`recollect.ports.Retriever`.
+
+    The function may leave the ids alone that it is told to leave out: what it brings of these is dropped, and it is
+    asked for more. A text without an id gets one that is made of its words.
+
+    Args:
+        find: takes the query, how many pieces are wanted and the ids to leave out, and gives pieces, best first. One
+            that is not asynchronous is called in a thread.
+        name: what its arm is called in receipts.
+        deadline_s: how long it may take, in seconds.
+    """
+
+    def __init__(self, find: Finder, *, name: str = "callable", deadline_s: float = 30.0) -> None:
+        super().__init__(_Function(find, name), deadline_s=deadline_s)
+
+
+class _Function:
+    masks = True
+
+    def __init__(self, find: Finder, name: str) -> None:
+        self._find, self.name = find, name
+
+    async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[Found]:
+        return [_found(piece) for piece in await called(self._find, text, count, exclude)]
+
+
+def _found(piece: Piece) -> Found:
+    """Raises InvalidInput where it is no piece."""
+    match piece:
+        case Found():
+            return piece
+        case str():
+            return Found(id=id_of(piece), text=piece)
+        case (str(own_id), str(text)):
+            return Found(id=own_id, text=text)
+        case (str(own_id), str(text), at):
+            return Found(id=own_id, text=text, at=_aware(at))
+        case (str(own_id), str(text), at, str(speaker)):
+            return Found(id=own_id, text=text, at=_aware(at), speaker=speaker)
+    raise InvalidInput(f"{piece!r} is no piece: give a text, or its id, the text, when it was said and by whom")
+
+
+def _aware(at: object) -> datetime | None:
+    """Raises NaiveDatetime where a time has no zone."""
+    if at is None or (isinstance(at, datetime) and at.utcoffset() is not None):
+        return at
+    raise NaiveDatetime("a piece's time") if isinstance(at, datetime) else InvalidInput(f"{at!r} is no time")
