@@ -1,8 +1,8 @@
 """A recipe over the shipped sample with its recorded replies: ``python -m benchmarks.rehearsal --recipe hindsight``.
 
 What it made of a year of talk, how it answered, and what that cost. Whether an answer is right was judged by hand, by
-reading it beside the known one; the verdicts stand in ``benchmarks/graded/RECIPE.json`` with the answer they are about,
-so that one about an answer that has changed since does not count.
+reading it beside the known one; the verdicts come with the recording, with the answer they are about, so that one about
+an answer that has changed since does not count.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import argparse
 import asyncio
 import json
 import sys
-import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,13 +23,12 @@ from recollect.domain.items import Item
 from recollect.domain.opinions import Opinion
 from recollect.evals.dataset import Dataset
 from recollect.evals.datasets.jsonl import load
+from recollect.evals.comparison import Replayed, replayed
 from recollect.evals.plans import PLANS, Plan
 from recollect.evals.provenance import gather_provenance
-from recollect.evals.rehearsal import Answered, RehearsalResult, rehearse
-from recollect.recordings import Recording, ReplayReport, ReplayServer, recording_path
+from recollect.evals.rehearsal import Answered
+from recollect.recordings import Verdict
 from recollect.sample import sample_path
-
-GRADED = Path(__file__).parent / "graded"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,27 +36,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     at = datetime.now(UTC)
     with sample_path() as path:
         dataset = load(path)
-    plan = PLANS[options.recipe]
-    with recording_path(options.recipe) as folder, ReplayServer(Recording.open(folder)) as server:
-        began = time.perf_counter()
-        result = asyncio.run(
-            rehearse(plan, server.base_url, lambda line: print(line, file=sys.stderr), asked_at_once=1)
-        )
-        seconds = time.perf_counter() - began
-        report = server.report
-    found = as_json(plan, result, report, dataset, at, seconds)
+    replay = asyncio.run(replayed(options.recipe, lambda line: print(line, file=sys.stderr), asked_at_once=1))
+    found = as_json(PLANS[options.recipe], replay, dataset, at)
     text = json.dumps(found, indent=2, ensure_ascii=False)
     if options.out:
         options.out.write_text(f"{text}\n", "utf-8")
     print(text)
-    return 0 if report.fresh else 1
+    return 0 if replay.report.fresh else 1
 
 
-def as_json(
-    plan: Plan, result: RehearsalResult, report: ReplayReport, dataset: Dataset, at: datetime, seconds: float
-) -> dict[str, object]:
+def as_json(plan: Plan, replay: Replayed, dataset: Dataset, at: datetime) -> dict[str, object]:
     """Everything that was measured, as one object."""
-    verdicts = _verdicts(plan.recipe.name, result.asked)
+    result, report, verdicts = replay.result, replay.report, replay.verdicts
     return {
         "replies": {
             "exact": len(report.exact),
@@ -79,8 +68,8 @@ def as_json(
         "costs": [asdict(cost) for cost in result.costs],
         "problems": list(result.problems),
         "seconds": {
-            "in_all": round(seconds, 2),
-            "without_the_model": round(seconds - sum(cost.usage.seconds for cost in result.costs), 2),
+            "in_all": round(result.seconds, 2),
+            "without_the_model": round(result.seconds - sum(cost.usage.seconds for cost in result.costs), 2),
         },
         "provenance": gather_provenance(dataset, settings=plan, at=at).to_json(),
     }
@@ -91,15 +80,7 @@ def _sort(item: Item) -> str:
     return item.network.value if item.network else item.label.rstrip("0123456789 ")
 
 
-def _verdicts(recipe: str, asked: Sequence[Answered]) -> dict[str, str]:
-    """The verdicts on answers that are still the same: right, partly, wrong."""
-    path = GRADED / f"{recipe}.json"
-    graded = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    now = {one.question.id: one.answer.text for one in asked}
-    return {name: one["verdict"] for name, one in graded.items() if now.get(name) == one["answer"]}
-
-
-def _scores(asked: Sequence[Answered], verdicts: dict[str, str]) -> dict[str, object]:
+def _scores(asked: Sequence[Answered], verdicts: Mapping[str, Verdict]) -> dict[str, object]:
     categories = defaultdict(list)
     for one in asked:
         categories[one.question.category].append(one)

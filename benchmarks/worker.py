@@ -58,7 +58,7 @@ class Plan:
 async def ingest(plan: Plan) -> Figures:
     """Fill a bank on disk, batch by batch; what is made up between two batches is not counted."""
     calls: list[tuple[int, float]] = []
-    async with Memory.open(plan.folder) as memory:
+    async with Memory.open(plan.folder, model="none") as memory:
         await _warm_up(memory)
         bank = await memory.bank(BANK)
         for batch in plan.corpus.batches(plan.batch):
@@ -98,7 +98,7 @@ async def _open(plan: Plan, first: Needle) -> tuple[Memory, Figures]:
     embedder = embedder_named("wordllama")
     await embedder.embed(["hello"])
     read = time.perf_counter()
-    memory = Memory.open(plan.folder, embedder=embedder)
+    memory = Memory.open(plan.folder, embedder=embedder, model="none")
     bank = await memory.bank(BANK, create=False)
     await bank.info()
     opened = time.perf_counter()

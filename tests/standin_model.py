@@ -6,6 +6,8 @@ import re
 import sqlite3
 from contextlib import closing
 
+from recollect.blend.first import FirstPass
+from recollect.domain.loops import Finding
 from recollect.methods.hindsight.answer import Answered
 from recollect.methods.hindsight.background import Merged
 from recollect.methods.hindsight.observe import FEWEST
@@ -19,6 +21,8 @@ from recollect.methods.hindsight.replies import (
     Observations,
     Observed,
 )
+from recollect.methods.memr3.answer import Concluded
+from recollect.methods.memr3.track import Generated
 from recollect.testing.models import FunctionModel
 
 HINDSIGHT = ("--recipe", "hindsight", "--model", "openai:x")
@@ -51,6 +55,9 @@ def sound(text, kind):
     """A sound answer to the text of a prompt."""
     return {
         "Answered": _answered,
+        "FirstPass": _passed,
+        "Generated": _generated,
+        "Concluded": lambda numbered, text: Concluded(**_SO),
         "Reflected": _reflected,
         "ExtractedFacts": _extracted,
         "Observations": _observed,
@@ -102,6 +109,19 @@ def _answered(numbered, text):
     if "dentist" in text.rpartition("<question>")[2]:
         return Answered(reasoning="nobody said", answer="Memory does not say.", abstained=True, citations=())
     return Answered(reasoning="entry 1 says so", answer="Entry one says so.", abstained=False, citations=(1, 2))
+
+
+_SO = {"reasoning": "entry 1 says so", "answer": "Entry one says so.", "abstained": False, "citations": (1,)}
+
+
+def _passed(numbered, text):
+    return FirstPass(**_SO)
+
+
+def _generated(numbered, text):
+    """The first snippet that is shown is all that is needed."""
+    known = Finding(fact=numbered[0][1] if numbered else "Nothing else is known.", snippets=(1,))
+    return Generated(evidence=(known,), gaps=(), decision="answer", draft="So it is said.")
 
 
 def _reflected(numbered, text):

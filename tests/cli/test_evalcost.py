@@ -34,7 +34,7 @@ def test_the_usual_systems_are_compared(cli, data):
     done = cli("eval", "cost", "--dataset", "jsonl", "--data", data, "--limit", "1")
     assert done.code == 0
     heads = [line.split()[0] for line in done.out.splitlines()[:8]]
-    assert heads == ["a", "recmem", "recmem@3", "recmem@4", "recmem@5", "recmem@6", "eager", "hindsight"]
+    assert heads == ["a", "recmem", "recmem@3", "recmem@4", "recmem@5", "recmem@6", "eager", "remem", "hindsight"]
 
 
 def test_limits_of_the_environment_are_no_concern_of_it(cli, data, monkeypatch):

@@ -10,7 +10,6 @@ import pytest
 from click import unstyle
 from standin_model import sound
 
-from recollect import recordings
 from recollect.cli import made
 from recollect.cli import rehearsal as shown
 from recollect.domain.answers import Answer, AnswerReceipt, Citation
@@ -20,6 +19,7 @@ from recollect.domain.opinions import Assessment, Opinion, OpinionStep
 from recollect.domain.time import Interval, Precision
 from recollect.domain.usage import Cost, Usage
 from recollect.errors import ModelUnavailable
+from recollect.evals import comparison
 from recollect.evals import rehearsal as evals
 from recollect.evals.dataset import Question
 from recollect.evals.plans import plan_named
@@ -212,7 +212,7 @@ def shipped(recorded, monkeypatch):
         assert name == "hindsight"
         yield recorded
 
-    monkeypatch.setattr(recordings, "recording_path", path)
+    monkeypatch.setattr(comparison, "recording_path", path)
     return recorded
 
 
@@ -229,7 +229,7 @@ def test_a_recording_is_replayed_from_end_to_end(cli, shipped):
 
 
 def test_a_reply_that_is_missing_ends_it_with_a_word_on_what_fits(cli, shipped, monkeypatch, tmp_path):
-    monkeypatch.setattr(recordings, "recording_path", lambda name: nullcontext(tmp_path))
+    monkeypatch.setattr(comparison, "recording_path", lambda name: nullcontext(tmp_path))
     (tmp_path / "replies.jsonl").write_text("", "utf-8")
     done = cli("demo", "--recipe", "hindsight")
     assert done.code == 1
@@ -246,11 +246,11 @@ def test_without_the_package_it_says_which_command_brings_it(cli, monkeypatch):
 
 
 def test_a_run_that_breaks_off_says_how_many_replies_fit(cli, shipped, monkeypatch):
-    async def rehearse(plan, base_url, progress):
+    async def rehearse(plan, base_url, progress, *, asked_at_once):
         progress("begun")
         raise ModelUnavailable("gone")
 
-    monkeypatch.setattr(evals, "rehearse", rehearse)
+    monkeypatch.setattr(comparison, "rehearse", rehearse)
     assert cli("demo", "--recipe", "hindsight").err == (
         "error: the rehearsal broke off: gone (replies: 0 exact, 0 stale, 0 missing; "
         "recollect recordings check hindsight tells which)\n"
@@ -258,9 +258,9 @@ def test_a_run_that_breaks_off_says_how_many_replies_fit(cli, shipped, monkeypat
 
 
 def test_progress_is_told_in_a_terminal_alone(monkeypatch, capsys):
-    shown._progress("kept 2023-07-11")
+    shown.tell("kept 2023-07-11")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    shown._progress("kept 2023-08-03")
+    shown.tell("kept 2023-08-03")
     assert capsys.readouterr().err == "kept 2023-08-03\n"
 
 

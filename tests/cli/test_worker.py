@@ -53,7 +53,7 @@ def test_a_bank_that_is_not_there_is_an_error(cli, filled, thinking):
 
 
 def test_where_there_would_never_be_work_it_says_so(cli, filled):
-    done = cli("worker", "--model", "openai:x")
+    done = cli("worker", "--recipe", "tempr", "--model", "openai:x")
     assert done.code == 2
     assert "no background work" in done.err
     done = cli("worker", "--recipe", "hindsight")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recollect.cli.comparison import show_comparison
 from recollect.cli.evidence import evidence_line, forget_block
 from recollect.cli.output import count, faint, indented, say, strong, table, width
 from recollect.cli.rehearsal import SHOWN as REHEARSED
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from recollect.evals.dataset import Conversation, Question
     from recollect.memory.bank import Bank
 
-DEFAULT = "default"
 BANK = "sample"
 SHOWN = 3
 FORGOTTEN = "2023-07-11"
@@ -62,30 +62,35 @@ class Asked:
 def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the store, and say where it is.")] = False,
     recipe: Annotated[
-        str,
-        typer.Option(
-            "--recipe", metavar="NAME", help="default; or hindsight, recmem or emem, with recorded replies of a model."
-        ),
-    ] = "default",
+        str | None,
+        typer.Option("--recipe", metavar="NAME", help=f"With recorded replies of a model: {', '.join(REHEARSED)}."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every recipe with recorded replies, side by side on the same questions.")
+    ] = False,
 ) -> None:
     """Keep a year of sample talk in a temporary store, ask it seven questions, and forget a day.
 
-    Needs no network, no key and no model. With another --recipe, replies that were recorded stand in for a model, and
-    the demo shows what the recipe made of the talk, and its answers, instead.
+    Needs no network, no key and no model. With --recipe, replies that were recorded stand in for a model, and the demo
+    shows what the recipe made of the talk, and its answers, instead; with --all, how all of them answered.
     """
     with usage():
-        _require_demo(recipe, keep)
-    if recipe == DEFAULT:
+        _require_demo(recipe, keep, everything)
+    if everything:
+        show_comparison()
+    elif recipe is None:
         _demonstrate(keep)
     else:
         show_rehearsal(recipe)
 
 
-def _require_demo(recipe: str, keep: bool) -> None:
-    if recipe not in (DEFAULT, *REHEARSED):
-        raise InvalidInput(f"there is no demo of {recipe!r}; there are: {', '.join((DEFAULT, *REHEARSED))}")
-    if keep and recipe != DEFAULT:
-        raise InvalidInput(f"the store of the {recipe} demo is not kept; leave --keep out")
+def _require_demo(recipe: str | None, keep: bool, everything: bool) -> None:
+    if recipe is not None and recipe not in REHEARSED:
+        raise InvalidInput(f"there is no demo of {recipe!r}; there are: {', '.join(REHEARSED)}")
+    if recipe is not None and everything:
+        raise InvalidInput("--recipe shows one and --all shows all; give one of them")
+    if keep and (recipe is not None or everything):
+        raise InvalidInput("only the demo without a model can be kept; leave --keep out")
 
 
 def _demonstrate(keep: bool) -> None:
@@ -115,7 +120,7 @@ async def _show(folder: Path, conversation: Conversation) -> None:
     began = time.perf_counter()
     embedder = embedder_named("wordllama")
     await embedder.embed(["Read the word vectors now, so that the times below are those of a running program."])
-    async with Memory.open(folder, embedder=embedder) as memory:
+    async with Memory.open(folder, embedder=embedder, model="none") as memory:
         bank = await memory.bank(BANK)
         opened = time.perf_counter()
         for session in conversation.sessions:

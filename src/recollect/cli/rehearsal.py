@@ -11,7 +11,7 @@ from recollect.cli.evidence import standing
 from recollect.cli.made import DEEPER, INDENT, headed, line, made_blocks
 from recollect.cli.output import count, cut, faint, indented, one_line, remark, say, strong, table, width
 from recollect.cli.running import run
-from recollect.errors import MissingExtra, ModelUnavailable, RecollectError
+from recollect.errors import MissingExtra
 
 if TYPE_CHECKING:
     from recollect.domain.usage import Cost, Usage
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from recollect.recordings import ReplayReport
 
 SHOWN: Mapping[str, str] = {
-    "hindsight": "Hindsight over a year of talk between Ada and Bram: read for facts in the background, observed, "
-    "reflected on by an agent of its own character, and asked about.",
-    "recmem": "RecMem over a year of talk between Ada and Bram: kept as it is, told as episodes where something "
-    "recurs, and asked about.",
-    "emem": "E-mem over a year of talk between Ada and Bram: kept in overlapping segments, which small assistants "
-    "read again for each question.",
+    "hindsight": "read for facts in the background, observed, reflected on by an agent of its own character, and asked "
+    "about",
+    "remem": "read for gists and facts with their times, which an agent recollects from, a tool at a time",
+    "remem_single": "read for gists and facts with their times, which a question is answered from in one pass",
+    "memr3": "kept as it is, and asked about in a loop that tracks what is known and what is missing",
+    "emem": "kept in overlapping segments, which small assistants read again for each question",
+    "recmem": "kept as it is, told as episodes where something recurs, and asked about",
+    "default": "kept as it is, told as episodes where something recurs, and asked about in one pass; in a loop where "
+    "something is missing, by whole passages where the question needs them",
 }
 """What is shown, in words, by the name of the recipe."""
 
@@ -39,32 +42,23 @@ def show_rehearsal(name: str) -> None:
         MissingExtra: what talks to models is not installed.
         ModelUnavailable: a reply that the run cannot go on without is not recorded.
     """
-    from recollect.evals.plans import plan_named
-    from recollect.evals.rehearsal import rehearse
-    from recollect.recordings import Recording, ReplayServer, recording_path
+    from recollect.evals.comparison import replayed
 
-    _require_adapter()
-    with recording_path(name) as folder, ReplayServer(Recording.open(folder)) as server:
-        say(introduction(name))
-        try:
-            result = run(rehearse(plan_named(name), server.base_url, _progress))
-        except RecollectError as exc:
-            raise ModelUnavailable(
-                f"the rehearsal broke off: {exc} ({fit_line(server.report)}; recollect recordings check {name} "
-                "tells which)"
-            ) from exc
-        report = server.report
-    for block in blocks(result, report, name):
+    require_adapter()
+    say(introduction(name))
+    replay = run(replayed(name, tell))
+    for block in blocks(replay.result, replay.report, name):
         say(f"\n{block}")
 
 
-def _require_adapter() -> None:
-    # Said before anything is begun: in the middle, every job would fail of it.
+def require_adapter() -> None:
+    """Raises MissingExtra before anything is begun: in the middle, every job would fail of it."""
     if find_spec("pydantic_ai") is None or find_spec("openai") is None:
         raise MissingExtra("pydantic-ai-slim", "models")
 
 
-def _progress(text: str) -> None:
+def tell(text: str) -> None:
+    """Say how far a run is, where somebody looks."""
     if sys.stderr.isatty():
         remark(text)
 
@@ -72,7 +66,7 @@ def _progress(text: str) -> None:
 def introduction(name: str) -> str:
     """What is about to be seen, and what of it is a recording."""
     return indented(
-        f"{SHOWN[name]}\n"
+        f"The recipe {name} over a year of talk between Ada and Bram: {SHOWN[name]}.\n"
         "The model's replies are RECORDED. They are replayed on this machine, by the adapter that asks a real model; "
         "everything around them is done now.",
         "",
@@ -95,13 +89,8 @@ def blocks(result: RehearsalResult, report: ReplayReport, name: str) -> list[str
     return [part for part in parts if part]
 
 
-def fit_line(report: ReplayReport) -> str:
-    """How many replies were the very ones, how many stood in for others, how many there were none of."""
-    return f"replies: {len(report.exact)} exact, {len(report.stale)} stale, {len(report.missing)} missing"
-
-
 def _replies_block(report: ReplayReport, name: str) -> str:
-    fit = fit_line(report).capitalize()
+    fit = report.told.capitalize()
     if report.fresh:
         return fit
     return f"{fit}: what is below rests in part on replies to other prompts.\nrecollect recordings check {name}"

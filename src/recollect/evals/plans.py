@@ -91,7 +91,15 @@ _EMEM: Final = Plan(
     more=(WHERE_AND_WHEN,),
 )
 
-PLANS: Final[Mapping[str, Plan]] = {"hindsight": _HINDSIGHT, "recmem": _RECMEM, "emem": _EMEM}
+PLANS: Final[Mapping[str, Plan]] = {
+    "hindsight": _HINDSIGHT,
+    "remem": Plan(recipe=recipe_named("remem"), questions=TWELVE),
+    "remem_single": Plan(recipe=recipe_named("remem_single"), questions=TWELVE),
+    "memr3": Plan(recipe=recipe_named("memr3"), questions=TWELVE),
+    "emem": _EMEM,
+    "recmem": _RECMEM,
+    "default": Plan(recipe=recipe_named("default"), questions=TWELVE),
+}
 
 
 def plan_named(name: str) -> Plan:

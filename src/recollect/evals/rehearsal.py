@@ -26,6 +26,7 @@ from recollect.evals.dataset import Conversation, Question, Session
 from recollect.evals.datasets.jsonl import load
 from recollect.evals.plans import Plan
 from recollect.memory.bank import Bank
+from recollect.models.language import Role
 from recollect.sample import sample_path
 from recollect.worker import WorkerSettings
 
@@ -54,8 +55,9 @@ class Answered:
 class RehearsalResult:
     """What the sample became, and how it answered.
 
-    ``made`` is what holds of all that was made of the messages, turns and opinions aside. ``seconds`` is all of it,
-    waiting for replies included.
+    ``made`` is what holds of all that was made of the messages, turns and opinions aside. ``built`` is what was spent
+    on that, before the first question and without what was reflected on before it. ``seconds`` is all of it, waiting
+    for replies included.
     """
 
     asked: tuple[Answered, ...]
@@ -63,6 +65,7 @@ class RehearsalResult:
     made: tuple[Item, ...]
     opinions: tuple[Opinion, ...]
     links: dict[str, int]
+    built: tuple[Cost, ...]
     costs: tuple[Cost, ...]
     problems: tuple[str, ...]
     seconds: float
@@ -116,6 +119,7 @@ class _Run:
             await self._retain(conversation.sessions[: plan.early])
         await self._reflect(plan.reflected_early)
         await self._retain(conversation.sessions[plan.early :])
+        built = await self._bank.costs()
         asked = await self._ask_all(_questions(plan, conversation))
         await self._reflect(plan.reflected_late)
         return RehearsalResult(
@@ -124,6 +128,7 @@ class _Run:
             made=tuple(await self._bank.items(*_MADE)),
             opinions=tuple(await self._bank.opinions()),
             links=(await self._bank.info()).links_by_kind,
+            built=tuple(cost for cost in built if cost.role != Role.REFLECT),
             costs=tuple(await self._bank.costs()),
             problems=tuple(self._problems),
             seconds=time.perf_counter() - began,

@@ -10,6 +10,7 @@ from recollect.recordings.recording import Recording
 from recollect.recordings.report import ReplayReport, Stale
 from recollect.recordings.server import ReplayServer
 from recollect.recordings.upstream import Upstream
+from recollect.recordings.verdicts import Verdict, verdicts_on
 
 __all__ = [
     "Asked",
@@ -19,6 +20,8 @@ __all__ = [
     "ReplayServer",
     "Stale",
     "Upstream",
+    "Verdict",
     "recording_names",
     "recording_path",
+    "verdicts_on",
 ]

@@ -35,6 +35,11 @@ class ReplayReport:
         return not self.stale and not self.missing
 
     @property
+    def told(self) -> str:
+        """How many replies were the very ones, how many stood in for others, how many there were none of."""
+        return f"replies: {len(self.exact)} exact, {len(self.stale)} stale, {len(self.missing)} missing"
+
+    @property
     def used(self) -> frozenset[str]:
         """The keys of the kept replies that were given."""
         given = [*self.exact, *self.recorded, *(stale.entry for stale in self.stale)]

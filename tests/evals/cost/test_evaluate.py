@@ -174,6 +174,14 @@ async def test_hindsight_reads_and_observes_after_every_session():
     assert report.systems["hindsight"].problems == {}
 
 
+async def test_remem_reads_each_session_for_gists_and_for_facts():
+    talk = conversation(*([f"Ada met Toby in Leeds on walk {day}-{n}." for n in range(3)] for day in range(4)))
+    report = await report_of(dataset(talk), system_named("remem", EMBEDDER))
+    made = calls(report, "remem")
+    assert (made["remem.gists"], made["remem.facts"]) == (4, 4)
+    assert report.systems["remem"].problems == {}
+
+
 # Names
 
 

@@ -12,7 +12,7 @@ from recollect.evals.cost.eager import ExtractedMemories, extraction_prompt
 from recollect.evals.cost.excerpts import content_words, sentences, share_in
 from recollect.evals.cost.stub import StubModel
 from recollect.methods.hindsight.extract import extraction_prompt as hindsight_prompt
-from recollect.methods.hindsight.facts import Chunk, check_facts
+from recollect.methods.hindsight.facts import check_facts
 from recollect.methods.hindsight.replies import ExtractedFacts
 from recollect.methods.recmem.episodes import Episodes, Merged, check_episodes, episodes_prompt, merge_prompt
 from recollect.methods.recmem.refine import Facts, refine_prompt
@@ -20,6 +20,7 @@ from recollect.methods.recmem.refine import check_facts as check_refined
 from recollect.methods.recmem.units import Unit
 from recollect.models.language import Prompt
 from recollect.models.language import Role as For
+from recollect.retain.chunks import Chunk
 from recollect.text.tokens import count_tokens
 
 AT = datetime(2024, 5, 1, 9, tzinfo=UTC)

@@ -17,9 +17,12 @@ from recollect.evals.cost import eager
 from recollect.evals.cost.stub_eager import noted
 from recollect.evals.cost.stub_hindsight import extracted, observed
 from recollect.evals.cost.stub_recmem import episodes, merged, refined
+from recollect.evals.cost.stub_remem import facts, gists
 from recollect.methods.hindsight import extract, observe
 from recollect.methods.recmem.episodes import EPISODES, MERGE
 from recollect.methods.recmem.refine import REFINE
+from recollect.methods.remem.facts import FACTS
+from recollect.methods.remem.gists import GISTS
 from recollect.models.language import Check, Prompt, Reply
 from recollect.text.tokens import count_all
 
@@ -32,6 +35,8 @@ WRITERS: Final[Mapping[str, Callable[[Prompt], object]]] = {
     MERGE: merged,
     EPISODES: episodes,
     REFINE: refined,
+    GISTS: gists,
+    FACTS: facts,
 }
 """Who writes the reply to an operation."""
 

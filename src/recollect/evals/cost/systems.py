@@ -27,7 +27,7 @@ from recollect.recipes import Recipe, recipe_named
 from recollect.worker import WorkerSettings
 
 EAGER = "eager"
-DEFAULT_SYSTEMS = ("recmem", "recmem@3", "recmem@4", "recmem@5", "recmem@6", EAGER, "hindsight")
+DEFAULT_SYSTEMS = ("recmem", "recmem@3", "recmem@4", "recmem@5", "recmem@6", EAGER, "remem", "hindsight")
 """What is compared where nothing is chosen; ``recmem@N`` is the recipe with theta_count N."""
 
 SETTLED = timedelta(hours=1)

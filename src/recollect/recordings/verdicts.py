@@ -1,0 +1,41 @@
+"""Whether recorded answers are right: verdicts that were given by hand, beside the replies they rest on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from recollect.errors import InvalidInput
+
+VERDICTS: Final = "verdicts.json"
+
+
+class Verdict(StrEnum):
+    """What somebody found who read an answer beside the known one."""
+
+    RIGHT = "right"
+    PARTLY = "partly"
+    WRONG = "wrong"
+
+
+def verdicts_on(folder: Path, answers: Mapping[str, str]) -> dict[str, Verdict]:
+    """The verdicts of a recording on answers by their questions' ids; none on one that has changed since it was judged.
+
+    Raises:
+        InvalidInput: the recording's verdicts cannot be read.
+    """
+    judged = _judged(folder / VERDICTS)
+    return {id_: verdict for id_, (answer, verdict) in judged.items() if answers.get(id_) == answer}
+
+
+def _judged(path: Path) -> dict[str, tuple[str, Verdict]]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        return {id_: (one["answer"], Verdict(one["verdict"])) for id_, one in found.items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as exc:
+        raise InvalidInput(f"cannot read the verdicts in {path}: {exc}") from exc
