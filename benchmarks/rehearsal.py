@@ -21,9 +21,9 @@ from statistics import mean
 from recollect.domain.answers import Answer
 from recollect.domain.items import Item
 from recollect.domain.opinions import Opinion
+from recollect.evals.comparison import Replayed, replayed
 from recollect.evals.dataset import Dataset
 from recollect.evals.datasets.jsonl import load
-from recollect.evals.comparison import Replayed, replayed
 from recollect.evals.plans import PLANS, Plan
 from recollect.evals.provenance import gather_provenance
 from recollect.evals.rehearsal import Answered
@@ -90,7 +90,7 @@ def _scores(asked: Sequence[Answered], verdicts: Mapping[str, Verdict]) -> dict[
         "token_f1_of_answerable": round(mean(one.f1 for one in answerable), 3),
         "abstained_rightly": sum(one.answer.abstained for one in asked if one.abstention_due),
         "abstained_wrongly": sum(one.answer.abstained for one in answerable),
-        "by_hand": {**Counter(verdicts.values()), "not_graded": len(asked) - len(verdicts)},
+        "by_hand": {**_counted(verdicts), "not_graded": len(asked) - len(verdicts)},
         "by_category": {
             name: {
                 "asked": len(ones),
@@ -101,6 +101,11 @@ def _scores(asked: Sequence[Answered], verdicts: Mapping[str, Verdict]) -> dict[
             for name, ones in categories.items()
         },
     }
+
+
+def _counted(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
+    """How many answers were judged how."""
+    return {verdict.value: count for verdict, count in Counter(verdicts.values()).items()}
 
 
 def _answered(one: Answered, verdict: str | None) -> dict[str, object]:

@@ -50,7 +50,7 @@ SECTIONS = (
     ("Ways to an answer", (answers.Taken, answers.Way, answers.Ground)),
     (
         "Loops",
-        (loops.Trace, loops.Round, loops.Known, loops.Finding, loops.Gap, loops.Snippet, loops.Decision, loops.Why),
+        (loops.Trace, loops.Round, loops.Known, loops.Finding, loops.Gap, loops.Snippet, loops.Decision, loops.Reason),
     ),
     ("Profiles", (banks.Profile, banks.Disposition)),
     ("Opinions", (opinions.Opinion, opinions.OpinionStep, opinions.Assessment)),

@@ -98,8 +98,17 @@ def _pieces(text: str) -> list[str]:
     No token of the vocabulary goes on behind a blank, so that a single one parts tokens; a run of blanks may be one.
     Nor are the marks of special tokens ("<s>") words like others.
     """
-    words = text.split(" ")
-    return [text] if "" in words or "<" in text or _BLANK in text else words
+    return text.split(" ") if is_worded(text) else [text]
+
+
+def is_worded(text: str) -> bool:
+    """Whether a text's words can be encoded apart: the tokens of two such texts with a blank between are those of each.
+
+    A line's end is a token of its own besides, whatever it stands behind.
+    """
+    if not text or "  " in text or "<" in text or _BLANK in text:
+        return False
+    return text[0] != " " and text[-1] != " "
 
 
 def _tokens_of(pieces: set[str]) -> dict[str, list[int]]:

@@ -25,7 +25,7 @@ def line(recipe, *verdicts, fresh=True):
     )
 
 
-QUESTIONS = [Question(id=f"q{n}", text=f"What is {'very ' * 30}{n}?", at=AT) for n in (1, 2)]
+QUESTIONS = [Question(id=f"q{n}", text=f"What is {'very ' * 30}{n}?", category="temporal", at=AT) for n in (1, 2)]
 
 
 def test_a_row_tells_verdicts_tokens_calls_and_steps():

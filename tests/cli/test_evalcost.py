@@ -33,7 +33,7 @@ def test_json_is_one_object_with_provenance(process, data, tmp_path):
 def test_the_usual_systems_are_compared(cli, data):
     done = cli("eval", "cost", "--dataset", "jsonl", "--data", data, "--limit", "1")
     assert done.code == 0
-    heads = [line.split()[0] for line in done.out.splitlines()[:8]]
+    heads = [line.split()[0] for line in done.out.splitlines()[:9]]
     assert heads == ["a", "recmem", "recmem@3", "recmem@4", "recmem@5", "recmem@6", "eager", "remem", "hindsight"]
 
 

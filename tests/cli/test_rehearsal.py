@@ -17,6 +17,7 @@ from recollect.domain.codec import to_json
 from recollect.domain.items import Item, ItemKind, Network, Occurrence
 from recollect.domain.opinions import Assessment, Opinion, OpinionStep
 from recollect.domain.time import Interval, Precision
+from recollect.domain.triples import Triple
 from recollect.domain.usage import Cost, Usage
 from recollect.errors import ModelUnavailable
 from recollect.evals import comparison
@@ -89,6 +90,7 @@ def result(**more):
         "made": (*FACTS, item("b1", "Ada has a dog.", ItemKind.OBSERVATION, derived_from=("f1", "f2"))),
         "opinions": (opinion(step(0, 0.6, Assessment.FORMED, "f1"), step(1, 0.75, Assessment.REINFORCE, "f2")),),
         "links": {"temporal": 3, "causal": 12},
+        "built": (),
         "costs": (
             Cost(operation="hindsight.observe", role="consolidate", model="m", usage=USED, failed=0),
             Cost(operation="hindsight.reinforce", role="consolidate", model="m", usage=USED, failed=0),
@@ -113,6 +115,20 @@ def test_facts_come_with_their_dates_types_and_links():
 def test_facts_that_answers_cite_come_first(monkeypatch):
     monkeypatch.setattr(made, "FACTS", 1)
     assert "Bram bakes bread" not in made.facts_block(FACTS, result().asked[:1])
+
+
+def test_gists_and_triples_come_with_their_times_and_messages():
+    gist = item(
+        "g1",
+        "[11 July 2023, 6:05 pm] Ada adopted Toby last Thursday (6 July 2023).",
+        ItemKind.GIST,
+        occurrences=(Occurrence(words="last Thursday", interval=DAY),),
+    )
+    triple = Triple(subject="Ada", predicate="adopted", object="Toby", start=DAY, end=DAY)
+    text = told(made=(gist, item("t1", "Ada adopted Toby", ItemKind.TRIPLE, triple=triple)))
+    assert "What it recollects: 1 gist, an event each\n   [11 July 2023, 6:05 pm] Ada adopted Toby" in text
+    assert "happened 6 July 2023, from m1" in text
+    assert "   (Ada, adopted, Toby)\n      said 2023-07-11, from 1 message" in text
 
 
 def test_opinions_tell_what_moved_them():

@@ -5,7 +5,7 @@ import pytest
 from recollect.cli.story import story
 from recollect.domain.answers import Answer, AnswerReceipt, Step
 from recollect.domain.items import ItemKind
-from recollect.domain.loops import Decision, Finding, Gap, Known, Round, Snippet, Trace, Why
+from recollect.domain.loops import Decision, Finding, Gap, Known, Reason, Round, Snippet, Trace
 from recollect.domain.recalls import Evidence
 from recollect.domain.time import from_micros
 from recollect.domain.usage import Usage
@@ -54,7 +54,7 @@ ROUNDS = (
     Round(
         number=0,
         decision=Decision.RETRIEVE,
-        why=Why.START,
+        why=Reason.START,
         query=ASKED,
         snippets=(snippet(1, "So much has changed:\nthis is Toby, my puppy, and he sleeps on the sofa all day!"),),
         seconds=0.0123,
@@ -74,7 +74,7 @@ ROUNDS = (
     Round(
         number=2,
         decision=Decision.REFLECT,
-        why=Why.EMPTY,
+        why=Reason.EMPTY,
         wanted=Decision.ANSWER,
         content="Three months.",
         before=Known(evidence=(TOBY,)),

@@ -104,7 +104,7 @@ class Life:
     store: object
     retriever: object
 
-    async def reasoned(self, model, *, retriever=None, limits=(), follow=lambda _: None):
+    async def answered(self, model, *, retriever=None, limits=(), follow=lambda _: None):
         parts = Parts(
             embedder=HashEmbedder(),
             retriever=retriever or self.retriever,
@@ -113,7 +113,7 @@ class Life:
             clock=lambda: NOW,
         )
         asked = Query(text=QUESTION, now=NOW)
-        return await EvidenceGap().build(parts).reasoned(asked, self.store, follow)
+        return await EvidenceGap().build(parts).answered(asked, self.store, follow)
 
     async def failed(self):
         return sum(cost.failed for cost in await self.store.costs())
@@ -134,9 +134,9 @@ async def lived():
 
 async def test_without_faults_it_takes_four_calls(at):
     async with lived() as life:
-        reasoned = await life.reasoned(Nth(at, 0, ""))
+        answer = await life.answered(Nth(at, 0, ""))
         costs = {cost.operation: (cost.usage.calls, cost.failed) for cost in await life.store.costs()}
-    assert (reasoned.answer.text, reasoned.answer.receipt.notes) == ("At the mill.", ())
+    assert (answer.text, answer.receipt.notes) == ("At the mill.", ())
     assert costs == {GENERATE: (3, 0), ANSWER: (1, 0)}
 
 
@@ -145,16 +145,16 @@ async def test_a_call_that_fails_after_there_is_evidence_ends_the_loop_and_shows
     for kind in KINDS:
         model = Nth(at, number, kind)
         async with lived() as life:
-            reasoned = await life.reasoned(model)
+            answer = await life.answered(model)
             failed, spent = await life.failed(), await life.store.spent()
-        answer, (hit,) = reasoned.answer, model.hits
+        (hit,) = model.hits
         assert (answer.text, answer.abstained, model.calls, failed) == ("At the mill.", False, number + 1, 1), kind
         told = f"{type(hit.error).__name__}: {hit.error}"
         assert answer.receipt.notes == (
             f"iteration {number} failed, and the answer rests on what was known until then: {told}",
         )
-        last = reasoned.trace.rounds[-1]
-        assert (last.number, last.failure, last.decision, reasoned.trace.ended) == (number, told, None, None)
+        last = answer.loop.rounds[-1]
+        assert (last.number, last.failure, last.decision, answer.loop.ended) == (number, told, None, None)
         assert last.after == last.before
         assert [one.fact for one in last.after.evidence] == [FIRST, SECOND][: number - 1]
         assert answer.trace[-2].action == "generate"
@@ -167,7 +167,7 @@ async def test_a_call_without_which_there_is_no_answer_is_the_callers_to_handle(
         model, heard = Nth(at, number, kind), []
         async with lived() as life:
             with pytest.raises(InvalidReply if kind in INVALID else ModelUnavailable) as raised:
-                await life.reasoned(model, follow=heard.append)
+                await life.answered(model, follow=heard.append)
             costs = {cost.operation: cost.failed for cost in await life.store.costs()}
         (hit,) = model.hits
         assert raised.value is hit.error
@@ -203,8 +203,8 @@ DOWN = (RecallFailed("no arm answered"), ModelUnavailable("the embedder is gone"
 async def test_a_retrieval_that_fails_ends_the_loop_with_what_is_known(error):
     async with lived() as life:
         model = ScriptedModel([MORE, MORE, SAID])
-        reasoned = await life.reasoned(model, retriever=Falling(life.retriever, 3, error))
-    answer, last = reasoned.answer, reasoned.trace.rounds[-1]
+        answer = await life.answered(model, retriever=Falling(life.retriever, 3, error))
+    last = answer.loop.rounds[-1]
     assert (answer.text, len(answer.evidence), model.left) == ("A heron, somewhere.", 10, 0)
     assert answer.receipt.notes == (
         f"iteration 2 failed, and the answer rests on what was known until then: {type(error).__name__}: {error}",
@@ -219,7 +219,7 @@ async def test_a_retrieval_that_fails_ends_the_loop_with_what_is_known(error):
 async def test_nothing_found_and_nothing_looked_for_never_look_alike(number, replies, error):
     async with lived() as life:
         with pytest.raises(type(error)):
-            await life.reasoned(ScriptedModel(replies), retriever=Falling(life.retriever, number, error))
+            await life.answered(ScriptedModel(replies), retriever=Falling(life.retriever, number, error))
 
 
 async def test_arms_that_time_out_are_noted():
@@ -235,10 +235,8 @@ async def test_arms_that_time_out_are_noted():
     async with lived() as life:
         settled = Generated(evidence=(KNOWN,), gaps=(), decision="answer", draft="Somewhere.")
         slow = Slow(HashEmbedder(), settings=RecallSettings())
-        reasoned = await life.reasoned(ScriptedModel([settled, SAID]), retriever=slow)
-    assert reasoned.answer.receipt.notes == (
-        "the semantic arm of the recall did not answer (timeout): no answer within 5 s",
-    )
+        answer = await life.answered(ScriptedModel([settled, SAID]), retriever=slow)
+    assert answer.receipt.notes == ("the semantic arm of the recall did not answer (timeout): no answer within 5 s",)
 
 
 # Limits, no model, cancellation.
@@ -248,11 +246,11 @@ async def test_past_a_limit_no_call_is_made_and_the_limit_is_told():
     async with lived() as life:
         model = ScriptedModel([MORE, MORE, SAID])
         with pytest.raises(LimitReached):
-            await life.reasoned(model, limits=[Limit(tokens=1)])
+            await life.answered(model, limits=[Limit(tokens=1)])
         assert (model.prompts, await life.failed()) == ([], 0)
         model = FunctionModel(lambda prompt, kind: MORE)
         with pytest.raises(LimitReached):
-            await life.reasoned(model, limits=[Limit(tokens=2650)])
+            await life.answered(model, limits=[Limit(tokens=2650)])
         spent = await life.store.spent()
     assert 0 < spent.calls == len(model.prompts)
 
@@ -260,7 +258,7 @@ async def test_past_a_limit_no_call_is_made_and_the_limit_is_told():
 async def test_without_a_model_nothing_is_invented():
     async with lived() as life:
         with pytest.raises(NoModel):
-            await life.reasoned(NoLanguageModel())
+            await life.answered(NoLanguageModel())
         assert await life.store.costs() == []
 
 
@@ -275,7 +273,7 @@ async def test_a_cancelled_question_leaves_only_what_it_has_cost():
             return await super().generate(prompt, answer_type, check=check)
 
     async with lived() as life:
-        task = asyncio.create_task(life.reasoned(Hanging([MORE])))
+        task = asyncio.create_task(life.answered(Hanging([MORE])))
         await reached.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -1,6 +1,7 @@
 """The controller as a LangGraph graph: the same answer, requests and trace as our own loop gives."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -22,7 +23,7 @@ from foreign_memories import (
 from langgraph.checkpoint.memory import InMemorySaver
 
 from recollect import Memory, Message
-from recollect.domain.loops import Why
+from recollect.domain.loops import Reason
 from recollect.domain.recalls import ArmReport, ArmStatus
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput, LimitReached, NoModel, RecallFailed
@@ -30,6 +31,7 @@ from recollect.integrations import CallableRetriever
 from recollect.integrations.answering import answered
 from recollect.integrations.langgraph import memr3_graph
 from recollect.methods.memr3.settings import LoopSettings
+from recollect.methods.memr3.track import Generated
 from recollect.models.language import Reply
 from recollect.testing.models import FunctionModel, HashEmbedder, ScriptedModel
 
@@ -250,7 +252,7 @@ async def test_many_iterations_are_within_the_graphs_own_limit():
     model = ScriptedModel(replies)
     graph = memr3_graph(Shelf(), model=model, settings=LoopSettings(n_max=40, n_cap=40))
     answer = (await graph.ainvoke({"query": query()}))["answer"]
-    assert (len(answer.loop.rounds), answer.loop.ended) == (41, Why.BUDGET)
+    assert (len(answer.loop.rounds), answer.loop.ended) == (41, Reason.BUDGET)
 
 
 async def test_a_course_can_be_kept_by_a_checkpointer_and_taken_up_again():
@@ -264,6 +266,23 @@ async def test_a_course_can_be_kept_by_a_checkpointer_and_taken_up_again():
     answer = (await graph.ainvoke(None, thread))["answer"]
     whole = await answered(Shelf(), query(), ScriptedModel(replies))
     assert untimed(answer) == untimed(whole)
+
+
+async def test_each_question_of_a_thread_is_answered_for_itself():
+    """Nothing of an earlier question, however it was put, is asked again in place of the next one."""
+
+    def model(prompt, answer_type):
+        return settle("x", CAT) if answer_type is Generated else concluded(prompt.subject, 1)
+
+    thread = {"configurable": {"thread_id": "1"}}
+    later = NOW + timedelta(days=9)
+    graph = memr3_graph(Shelf(), model=FunctionModel(model), checkpointer=InMemorySaver(), clock=lambda: later)
+    asked = ({"question": "One?", "now": NOW}, {"question": "Two?"}, {"query": query("Three?")}, {"question": "Four?"})
+    answers = [(await graph.ainvoke(one, thread))["answer"] for one in asked]
+    assert [one.text for one in answers] == ["One?", "Two?", "Three?", "Four?"]
+    assert [one.loop.question for one in answers] == ["One?", "Two?", "Three?", "Four?"]
+    kept = [one.values["asked"].now async for one in graph.aget_state_history(thread) if one.next == ("end",)]
+    assert kept[::-1] == [NOW, later, NOW, later]
 
 
 async def test_over_a_bank_it_asks_what_the_bank_itself_asks_and_keeps_its_ledger():

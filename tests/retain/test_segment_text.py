@@ -8,15 +8,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from recollect import Message
+from recollect import Message, _tokenizer
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.segments import Segment
 from recollect.errors import InvalidInput
 from recollect.retain.encode import EncodeSettings, TurnEncoder
-from recollect.retain.segments import SegmentSettings, line_of, read_segment, segment_text, words_in
+from recollect.retain.segments import SegmentSettings, line_counts, line_of, read_segment, segment_text, words_in
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import HashEmbedder
-from recollect.text.tokens import count_tokens
+from recollect.text.tokens import count_tokens, pieces
 
 AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
@@ -52,6 +52,29 @@ class TestLines:
 
     def test_a_message_without_words_has_a_line(self):
         assert line_of(said("")) == "[Mon 2023-05-08 13:56] Ada: \n"
+
+
+ODD = ["Toby", "Ada:", " ", "  ", "\n", "\r", "\u2028", "\x85", "\t", "<s>", "<", "<0x0A>", "\u2581", "\ud83d"]
+ODD += ["\u00a0", "\U0001f415", "\u732b", "e\u0301", ".", "\\n", "\x00", "word " * 1700, "a" * 9000]
+
+
+class TestCounts:
+    @given(st.lists(st.tuples(odd := st.lists(st.sampled_from(ODD), max_size=8).map("".join), odd), max_size=4))
+    @example([("Ada", "I met Toby."), ("", "Hi"), ("Ada", ""), ("Ada <x>", "Hi"), ("Ada", "Hi "), ("Ada", "a\n")])
+    @example([("Ada", "word " * 1633 + "end"), ("Ada", "a" * 8180)])
+    @settings(max_examples=300, deadline=None)
+    def test_lines_are_counted_as_if_they_were_put_together(self, given_):
+        messages = [said(text, speaker=speaker) for speaker, text in given_]
+        _tokenizer._counts.clear()
+        expected = [sum(map(len, _tokenizer.encode(list(pieces(line_of(one)))))) for one in messages]
+        _tokenizer._counts.clear()
+        assert line_counts(messages) == expected
+
+    def test_no_token_goes_on_behind_a_blank_or_around_a_lines_end(self):
+        vocabulary = _tokenizer.load_tokenizer().get_vocab()
+        assert len(vocabulary) == 32000
+        assert not [token for token in vocabulary if "\n" in token or " " in token]
+        assert not [token for token in vocabulary if token.lstrip("\u2581").find("\u2581") > 0]
 
 
 class TestEdges:

@@ -204,7 +204,7 @@ class Course:
             reply=first.generated,
         )
         responder = EvidenceGapResponder(self._metered(), self.settings.loop)
-        return (await responder.reasoned(self.query, self.reader, self._told, begun)).answer
+        return await responder.answered(self.query, self.reader, self._told, begun)
 
     async def _by_passages(self, first: First) -> Answer:
         """E-mem's assistants and master over the segments that hold the evidence, and those that are found."""

@@ -67,7 +67,7 @@ def summary_block(lines: Sequence[Compared]) -> str:
     """A row a recipe: how many answers are right, and what it cost to get there."""
     from recollect.recordings import Verdict
 
-    rows = [("recipe", "right", "partly", "wrong", "to build", "a question", "calls", "steps")]
+    rows: list[tuple[str, ...]] = [("recipe", "right", "partly", "wrong", "to build", "a question", "calls", "steps")]
     for one in lines:
         asked = len(one.verdicts)
         rows.append(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from recollect.domain.opinions import Opinion, OpinionStep
     from recollect.evals.rehearsal import Answered, RehearsalResult
 
-FACTS, OBSERVATIONS, EPISODES, SUMMARIES, OPINIONS, STEPS = 4, 3, 3, 2, 3, 5
+FACTS, GISTS, OBSERVATIONS, EPISODES, SUMMARIES, OPINIONS, STEPS = 4, 4, 3, 3, 2, 3, 5
 """How many of each are shown."""
 
 SUMMARY_CHARACTERS = 400
@@ -28,6 +28,8 @@ def made_blocks(result: RehearsalResult, answers: Sequence[Answered]) -> list[st
 
     blocks = [
         facts_block(result.of(ItemKind.FACT), answers),
+        gists_block(result.of(ItemKind.GIST), answers),
+        triples_block(result.of(ItemKind.TRIPLE), answers),
         observations_block(result.of(ItemKind.OBSERVATION), answers),
         episodes_block(result.of(ItemKind.EPISODE), answers),
         semantic_block(result.of(ItemKind.SEMANTIC), answers),
@@ -44,6 +46,25 @@ def facts_block(facts: Sequence[Item], answers: Sequence[Answered]) -> str:
     title = f"What it knows: {count(len(facts), 'fact')}, read from the messages"
     shown = _first_cited(facts, answers, FACTS)
     return _block(title, [_fact(fact) for fact in sorted(shown, key=lambda fact: fact.mentioned)])
+
+
+def gists_block(gists: Sequence[Item], answers: Sequence[Answered]) -> str:
+    """A few gists, in the order of time."""
+    title = f"What it recollects: {count(len(gists), 'gist')}, an event each"
+    shown = sorted(_first_cited(gists, answers, GISTS), key=lambda gist: gist.mentioned)
+    return _block(title, [_known(one.text, _happened(one) + f"from {', '.join(one.sources)}") for one in shown])
+
+
+def triples_block(triples: Sequence[Item], answers: Sequence[Answered]) -> str:
+    """A few facts of three phrases, in the order of time."""
+    title = f"By which phrases it is joined: {count(len(triples), 'fact')}"
+    shown = sorted(_first_cited(triples, answers, FACTS), key=lambda one: one.mentioned)
+    return _block(title, [_known(_phrases(one), _happened(one) + _from_messages(one)) for one in shown])
+
+
+def _phrases(item: Item) -> str:
+    triple = item.triple
+    return item.text if triple is None else f"({triple.subject}, {triple.predicate}, {triple.object})"
 
 
 def observations_block(observations: Sequence[Item], answers: Sequence[Answered]) -> str:
@@ -100,12 +121,18 @@ def _first_cited(items: Sequence[Item], answers: Sequence[Answered], most: int) 
     return sorted(items, key=lambda item: item.id not in cited)[:most]
 
 
-def _fact(fact: Item) -> str:
+def _happened(item: Item) -> str:
+    """When it happened, as the beginning of a line on it; "" where no time is known."""
     from recollect.text.when import describe
 
+    return f"happened {describe(item.occurred)}, " if item.occurred else ""
+
+
+def _fact(fact: Item) -> str:
     kind = fact.network.value if fact.network else fact.kind.value
-    happened = f"happened {describe(fact.occurred)}, " if fact.occurred else ""
-    return _known(fact.text, f"{kind} fact, {happened}said {fact.mentioned:%Y-%m-%d} in {', '.join(fact.sources)}")
+    return _known(
+        fact.text, f"{kind} fact, {_happened(fact)}said {fact.mentioned:%Y-%m-%d} in {', '.join(fact.sources)}"
+    )
 
 
 def _known(text: str, foot: str) -> str:

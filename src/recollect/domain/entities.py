@@ -30,6 +30,14 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NameInUse:
+    """The name of an entity, and the ids of the messages in which a bank met it first."""
+
+    name: str
+    messages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
     """An item's mention of an entity, in the words used there."""
 

@@ -18,7 +18,7 @@ class Decision(StrEnum):
     ANSWER = "answer"
 
 
-class Why(StrEnum):
+class Reason(StrEnum):
     """Who or what has decided: the model, or a rule."""
 
     START = "start"
@@ -30,12 +30,12 @@ class Why(StrEnum):
 
 
 REASONS: Final = {
-    Why.START: "a question begins with a retrieval",
-    Why.MODEL: "the model chose",
-    Why.BUDGET: "the budget of iterations is used up",
-    Why.EMPTY: "the last retrieval found nothing new",
-    Why.STREAK: "there were enough reflections in a row",
-    Why.PRECISION: "nothing finer than this was found, and memory may hold nothing finer",
+    Reason.START: "a question begins with a retrieval",
+    Reason.MODEL: "the model chose",
+    Reason.BUDGET: "the budget of iterations is used up",
+    Reason.EMPTY: "the last retrieval found nothing new",
+    Reason.STREAK: "there were enough reflections in a row",
+    Reason.PRECISION: "nothing finer than this was found, and memory may hold nothing finer",
 }
 """Why a decision was taken, for a reader."""
 
@@ -106,7 +106,7 @@ class Round:
 
     number: int
     decision: Decision | None = None
-    why: Why = Why.MODEL
+    why: Reason = Reason.MODEL
     wanted: Decision | None = None
     content: str = ""
     query: str = ""
@@ -144,7 +144,7 @@ class Trace:
     seconds: float = 0.0
 
     @property
-    def ended(self) -> Why | None:
+    def ended(self) -> Reason | None:
         """Who or what ended the loop; ``None`` where something failed, or nothing was found to begin with."""
         last = self.rounds[-1]
         return last.why if last.decision is Decision.ANSWER and not last.failure else None

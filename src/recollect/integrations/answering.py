@@ -95,4 +95,4 @@ async def answered(
         clock=utc_now,
     )
     responder = EvidenceGap(settings or LoopSettings()).build(parts)
-    return (await responder.reasoned(query, reader, follow)).answer
+    return await responder.answered(query, reader, follow)

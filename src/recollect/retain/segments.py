@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from recollect._tokenizer import is_worded
 from recollect.domain.messages import StoredMessage
 from recollect.domain.segments import Segment
 from recollect.errors import InvalidInput
 from recollect.retain.turns import spoken
 from recollect.store.protocol import StoreReader
 from recollect.text.offsets import token_offset
-from recollect.text.tokens import count_all
+from recollect.text.tokens import PIECE_CHARACTERS, count_all
 from recollect.text.when.words import ENGLISH_WEEKDAYS
 
 CONTINUED = "... "
@@ -84,7 +85,7 @@ async def read_segment(reader: StoreReader, number: int, *, as_of: datetime | No
 
 def segment_text(segment: Segment, messages: Sequence[StoredMessage]) -> SegmentText:
     """What a segment says, from those of its messages that there are, in order."""
-    counts = count_all([line_of(message) for message in messages])
+    counts = line_counts(messages)
     held = (_held(segment, message, count) for message, count in zip(messages, counts, strict=True))
     return SegmentText(
         number=segment.number,
@@ -97,8 +98,27 @@ def segment_text(segment: Segment, messages: Sequence[StoredMessage]) -> Segment
 
 def line_of(message: StoredMessage) -> str:
     """A message in the stream: when it was said, in its own zone, who said it, its words; later lines are indented."""
-    words = "\n    ".join(spoken(message).splitlines())
-    return f"{head_of(message)}{words}\n"
+    return _line(head_of(message), spoken(message))
+
+
+def line_counts(messages: Sequence[StoredMessage]) -> list[int]:
+    """How many tokens each message's line has, in order.
+
+    Most lines are heads and words that can be counted apart: the words were counted a moment ago, when they were
+    embedded, and nothing is put together. Other lines are counted as they stand.
+    """
+    parts = [(head_of(message), spoken(message)) for message in messages]
+    apart = [_can_be_counted_apart(*part) for part in parts]
+    texts = [words if one else _line(head, words) for (head, words), one in zip(parts, apart, strict=True)]
+    heads = [head[:-1] if one else "" for (head, _), one in zip(parts, apart, strict=True)]
+    ends = map(int, apart)  # one token, which stands in the text where that is the whole line
+    return [sum(counts) for counts in zip(count_all(texts), count_all(heads), ends, strict=True)]
+
+
+def _can_be_counted_apart(head: str, words: str) -> bool:
+    """Whether a line's tokens are those of its head, those of its words and its end."""
+    short = len(head) + len(words) < PIECE_CHARACTERS  # what is longer is counted in pieces, wherever they may part it
+    return short and is_worded(words) and is_worded(head[:-1]) and words.splitlines() == [words]
 
 
 def words_in(segment: Segment, message: StoredMessage) -> str:
@@ -111,6 +131,11 @@ def head_of(message: StoredMessage) -> str:
     """What a message's line begins with: when it was said and who said it."""
     stamp = message.at.isoformat(sep=" ", timespec="minutes")[:16]
     return f"[{ENGLISH_WEEKDAYS[message.at.weekday()][:3]} {stamp}] {' '.join(message.speaker.split())}: "
+
+
+def _line(head: str, words: str) -> str:
+    indented = "\n    ".join(words.splitlines())
+    return f"{head}{indented}\n"
 
 
 def _part(segment: Segment, message: StoredMessage) -> str:

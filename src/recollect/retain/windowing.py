@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from recollect.domain.messages import StoredMessage
 from recollect.domain.segments import Segment, Stream
-from recollect.retain.segments import SegmentSettings, line_of
+from recollect.retain.segments import SegmentSettings, line_counts
 from recollect.store.protocol import StoreReader
-from recollect.text.tokens import count_all
 from recollect.text.windows import begun_windows, open_windows, opened_and_sealed
 
 
@@ -44,7 +43,7 @@ async def windowed(
     stood = await reader.stream() or Stream(length=settings.length, overlap=settings.overlap)
     there = {segment.number: segment for segment in await reader.segments(_open_in(stood))}
     stream, ended = (stood, ()) if _fits(stood, settings) else _begun_anew(stood, settings, there.values())
-    counts = count_all([line_of(message) for message in fresh])
+    counts = line_counts(fresh)
     after, windows = advanced(
         stream,
         [(message.id, count) for message, count in zip(fresh, counts, strict=True)],

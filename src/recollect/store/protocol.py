@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from recollect.domain.banks import BankInfo
 from recollect.domain.changes import Changeset
-from recollect.domain.entities import Entity, Mention, Merge
+from recollect.domain.entities import Entity, Mention, Merge, NameInUse
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.links import LinkKind
@@ -231,11 +231,11 @@ class StoreReader(Protocol):
         """What items mention, by their ids; in the order in which the items were kept."""
         ...
 
-    async def names_in_use(self, kinds: Sequence[ItemKind], limit: int | None = None) -> list[str]:
-        """Names of entities that items of these kinds mention, all or at most ``limit``.
+    async def names_in_use(self, kinds: Sequence[ItemKind], limit: int | None = None) -> list[NameInUse]:
+        """Names of entities that items of these kinds mention, all or at most ``limit``, each with its first messages.
 
-        Those that most items mention come first, and among equals they are in the order of their characters. What was
-        superseded does not count.
+        Those that most items mention come first, and among equals they are in the order of their characters. The
+        messages are those of the item that was kept first of all that mention it. What was superseded does not count.
         """
         ...
 

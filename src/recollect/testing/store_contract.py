@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from recollect.domain.changes import Changeset, Supersession
-from recollect.domain.entities import Entity, EntityKind, Mention
+from recollect.domain.entities import Entity, EntityKind, Mention, NameInUse
 from recollect.domain.items import ItemKind
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.messages import Role
@@ -214,12 +214,17 @@ class StoreContract(SearchContract, ForgettingContract, JobsContract, SegmentsCo
         )
         await store.commit(changes_of(said, items=items, entities=entities, mentions=mentions))
         turns = [ItemKind.TURN]
-        assert await store.names_in_use(turns) == ["Toby", "Ada", "Miso", "Zoe"]
-        assert await store.names_in_use([ItemKind.TURN, ItemKind.GIST], 2) == ["Miso", "Toby"]
-        assert await store.names_in_use([ItemKind.GIST]) == ["Bram", "Miso"]
+        first = {"Toby": ("m0",), "Ada": ("m0",), "Miso": ("m0",), "Zoe": ("m4",), "Bram": ("m3",)}
+
+        def in_use(*wanted: str, **other: tuple[str, ...]) -> list[NameInUse]:
+            return [NameInUse(name=name, messages=other.get(name, first[name])) for name in wanted]
+
+        assert await store.names_in_use(turns) == in_use("Toby", "Ada", "Miso", "Zoe")
+        assert await store.names_in_use([*turns, ItemKind.GIST], 2) == in_use("Miso", "Toby")
+        assert await store.names_in_use([ItemKind.GIST]) == in_use("Bram", "Miso", Miso=("m3",))
         assert await store.names_in_use(turns, 0) == await store.names_in_use([]) == []
         await store.commit(Changeset(supersedes=(Supersession(item="turn:m4", at=NOW),)))
-        assert await store.names_in_use(turns) == ["Toby", "Ada", "Miso"]
+        assert await store.names_in_use(turns) == in_use("Toby", "Ada", "Miso")
 
     async def test_settings_are_kept(self, store: Store) -> None:
         assert await store.setting("profile") is None

@@ -97,7 +97,7 @@ def parts(retriever, *replies):
 async def reason(built, asked=None, *, reader=None, follow=lambda _: None, **settings):
     """Answer with parts; gives the answer with its trace."""
     responder = EvidenceGap(LoopSettings(**settings)).build(built)
-    return await responder.reasoned(asked or query(), reader or Bare(), follow)
+    return await responder.answered(asked or query(), reader or Bare(), follow)
 
 
 def found(fact, *snippets):

@@ -66,7 +66,7 @@ async def test_the_prompts():
 
 async def test_an_answer_cites_snippets_and_the_messages_behind_them():
     replies = (settle("x", found("f", 2), YEAR), concluded("In 2022.", 1, 2, 1))
-    answer = (await reason(parts(Shelf(SUNRISE, SEA), *replies))).answer
+    answer = await reason(parts(Shelf(SUNRISE, SEA), *replies))
     assert [(one.id, one.kind, one.text, one.sources) for one in answer.citations] == [
         ("sunrise", ItemKind.TURN, SUNRISE.text, ("m-sunrise",)),
         ("sea", ItemKind.TURN, SEA.text, ("m-sea",)),
@@ -105,7 +105,7 @@ async def test_what_an_item_has_grown_by_since_is_not_shown():
 
 async def test_a_model_may_abstain_and_say_what_is_missing():
     said = concluded("Memory does not say where.", abstained=True)
-    answer = (await reason(parts(Shelf(SUNRISE), settle("x", YEAR), said), query("Where?"))).answer
+    answer = await reason(parts(Shelf(SUNRISE), settle("x", YEAR), said), query("Where?"))
     assert (answer.text, answer.abstained, answer.citations) == ("Memory does not say where.", True, ())
     assert answer.evidence == (SUNRISE,)
 
@@ -122,8 +122,7 @@ async def test_a_model_may_abstain_and_say_what_is_missing():
 )
 async def test_without_evidence_it_abstains_whatever_the_draft_says(gaps, text):
     built = parts(Shelf(SEA), settle("It was on a Sunday.", gaps=gaps))
-    reasoned = await reason(built)
-    answer = reasoned.answer
+    answer = await reason(built)
     assert (answer.text, answer.abstained, answer.citations, answer.evidence) == (text, True, (), (SEA,))
     assert [one.operation for one in built.model.prompts] == ["memr3.generate"]
     assert [step.action for step in answer.trace] == ["retrieve", "answer"]
@@ -174,7 +173,7 @@ async def test_an_arm_that_was_down_is_noted_where_nothing_was_found():
             return recall_of([], arm="semantic", status=ArmStatus.FAILED, note="boom")
 
     built = parts(Limping(), reflect("Hm.", gaps=[gap("all")]), settle("x", gaps=[gap("all")]))
-    answer = (await reason(built)).answer
+    answer = await reason(built)
     assert answer.abstained
     assert answer.receipt.notes == ("the semantic arm of the recall did not answer (failed): boom",)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memr3_bank import Shelf, concluded, found, gap, parts, piece, query, reason
 
-from recollect.domain.loops import Why
+from recollect.domain.loops import Reason
 from recollect.methods.memr3.track import Generated
 
 SNIPPET = re.compile(r"^\[(\d+)\] \(said [^)]*\) Snippet m\d+ tells: ?([r\d ]*)\.$", re.MULTILINE)
@@ -66,9 +66,9 @@ def lived(world, thoughtful, n_max, n_chk, n_cap):
     requirements, memory, order = world
     pieces = [piece(f"m{at}", f"Snippet m{at} tells: {' '.join(sorted(memory[at]))}.") for at in order]
     built = parts(Shelf(*pieces), Ideal(requirements, thoughtful))
-    reasoned = asyncio.run(reason(built, query("What is known?"), n_max=n_max, n_chk=n_chk, n_cap=n_cap))
+    answer = asyncio.run(reason(built, query("What is known?"), n_max=n_max, n_chk=n_chk, n_cap=n_cap))
     supports = {f"m{at}": memory[at] & requirements for at in range(len(memory))}
-    return requirements, supports, reasoned
+    return requirements, supports, answer
 
 
 LIVES = {
@@ -83,8 +83,8 @@ LIVES = {
 @given(**LIVES)
 @settings(max_examples=100)
 def test_evidence_never_shrinks_and_gaps_never_grow(world, thoughtful, n_max, n_chk, n_cap):
-    requirements, _, reasoned = lived(world, thoughtful, n_max, n_chk, n_cap)
-    for one in reasoned.trace.rounds[1:]:
+    requirements, _, answer = lived(world, thoughtful, n_max, n_chk, n_cap)
+    for one in answer.loop.rounds[1:]:
         assert facts(one.before) <= facts(one.after)
         assert missing(one.after) <= (missing(one.before) or requirements)
         assert missing(one.after) == requirements - facts(one.after)
@@ -93,9 +93,9 @@ def test_evidence_never_shrinks_and_gaps_never_grow(world, thoughtful, n_max, n_
 @given(**LIVES)
 @settings(max_examples=100)
 def test_what_a_retrieved_snippet_supports_is_evidence_and_nothing_else_is(world, thoughtful, n_max, n_chk, n_cap):
-    _, supports, reasoned = lived(world, thoughtful, n_max, n_chk, n_cap)
+    _, supports, answer = lived(world, thoughtful, n_max, n_chk, n_cap)
     supported, number_of = set(), {}
-    rounds = reasoned.trace.rounds
+    rounds = answer.loop.rounds
     for before, one in pairwise(rounds):
         number_of |= {snippet.number: snippet.id for snippet in before.snippets}
         supported |= {name for snippet in before.snippets for name in supports[snippet.id]}
@@ -107,23 +107,23 @@ def test_what_a_retrieved_snippet_supports_is_evidence_and_nothing_else_is(world
 @given(**LIVES)
 @settings(max_examples=100)
 def test_once_everything_is_supported_nothing_is_missing_and_the_loop_ends(world, thoughtful, n_max, n_chk, n_cap):
-    requirements, supports, reasoned = lived(world, thoughtful, n_max, n_chk, n_cap)
-    rounds = reasoned.trace.rounds
+    requirements, supports, answer = lived(world, thoughtful, n_max, n_chk, n_cap)
+    rounds = answer.loop.rounds
     supported = set()
     for before, one in pairwise(rounds):
         supported |= {name for snippet in before.snippets for name in supports[snippet.id]}
         if supported == requirements:
             assert (facts(one.after), missing(one.after)) == (requirements, set())
-            assert one is rounds[-1] or one.why in (Why.EMPTY, Why.STREAK)
+            assert one is rounds[-1] or one.why in (Reason.EMPTY, Reason.STREAK)
 
 
 @given(world=worlds(), n_chk=st.integers(1, 5))
 @settings(max_examples=100)
 def test_with_budget_enough_all_that_memory_supports_is_found(world, n_chk):
-    requirements, supports, reasoned = lived(world, set(), 40, n_chk, 2)
+    requirements, supports, answer = lived(world, set(), 40, n_chk, 2)
     reachable = set().union(*supports.values())
-    assert facts(reasoned.trace.rounds[-1].after) == reachable
-    assert reasoned.answer.abstained == (not reachable)
+    assert facts(answer.loop.rounds[-1].after) == reachable
+    assert answer.abstained == (not reachable)
     if reachable == requirements:
-        assert missing(reasoned.trace.rounds[-1].after) == set()
-        assert reasoned.trace.ended is Why.MODEL
+        assert missing(answer.loop.rounds[-1].after) == set()
+        assert answer.loop.ended is Reason.MODEL

@@ -17,7 +17,7 @@ from memr3_bank import (
     settle,
 )
 
-from recollect.domain.loops import Decision, Known, Why
+from recollect.domain.loops import Decision, Known, Reason
 from recollect.domain.queries import Scope
 from recollect.domain.recalls import ArmStatus
 from recollect.domain.usage import Usage
@@ -55,17 +55,17 @@ FIGURE_1 = (
 async def test_the_papers_example_of_two_pups():
     shelf = Shelf(TOBY, ANOTHER, NAMED)
     built = parts(shelf, *FIGURE_1)
-    reasoned = await reason(built, query(ASKED, limit=2))
-    assert decided(reasoned.trace) == [
+    answer = await reason(built, query(ASKED, limit=2))
+    assert decided(answer.loop) == [
         ("retrieve", "start"),
         ("retrieve", "model"),
         ("reflect", "model"),
         ("answer", "model"),
     ]
     assert [one.text for one in shelf.queries] == [ASKED, f"{ASKED} Buddy adoption date"]
-    assert [ids(one.snippets) for one in reasoned.trace.rounds] == [["toby", "another"], ["named"], [], []]
-    assert reasoned.answer.text == "Three months."
-    assert [one.id for one in reasoned.answer.citations] == ["toby", "another"]
+    assert [ids(one.snippets) for one in answer.loop.rounds] == [["toby", "another"], ["named"], [], []]
+    assert answer.text == "Three months."
+    assert [one.id for one in answer.citations] == ["toby", "another"]
     assert [one.operation for one in built.model.prompts] == ["memr3.generate"] * 3 + ["memr3.answer"]
 
 
@@ -95,9 +95,9 @@ IN_2022 = concluded("In 2022.", 1)
 
 
 async def test_a_year_is_an_answer_where_the_model_says_that_nothing_is_missing():
-    reasoned = await reason(parts(Shelf(SUNRISE, *OTHERS), settle("2022", YEAR), IN_2022))
-    assert decided(reasoned.trace) == [("retrieve", "start"), ("answer", "model")]
-    assert (reasoned.answer.text, reasoned.answer.abstained) == ("In 2022.", False)
+    answer = await reason(parts(Shelf(SUNRISE, *OTHERS), settle("2022", YEAR), IN_2022))
+    assert decided(answer.loop) == [("retrieve", "start"), ("answer", "model")]
+    assert (answer.text, answer.abstained) == ("In 2022.", False)
 
 
 def insisting(finer):
@@ -111,23 +111,23 @@ def insisting(finer):
 
 
 async def test_a_year_ends_the_loop_where_a_finer_time_was_looked_for_in_vain():
-    reasoned = await reason(parts(Shelf(SUNRISE, *OTHERS), insisting(True)))
-    assert decided(reasoned.trace) == [("retrieve", "start"), ("retrieve", "model"), ("answer", "precision")]
-    assert (reasoned.answer.text, reasoned.answer.abstained) == ("In 2022.", False)
-    assert reasoned.trace.rounds[-1].after.gaps == (gap("the day of the painting", finer=True),)
+    answer = await reason(parts(Shelf(SUNRISE, *OTHERS), insisting(True)))
+    assert decided(answer.loop) == [("retrieve", "start"), ("retrieve", "model"), ("answer", "precision")]
+    assert (answer.text, answer.abstained) == ("In 2022.", False)
+    assert answer.loop.rounds[-1].after.gaps == (gap("the day of the painting", finer=True),)
 
 
 @pytest.mark.parametrize(("finer", "settles"), [(True, False), (False, True)])
 async def test_as_the_paper_tells_it_the_budget_is_used_up_and_the_answer_is_the_year(finer, settles):
     built = parts(Shelf(SUNRISE, *OTHERS), insisting(finer))
-    reasoned = await reason(built, settles=settles)
-    assert decided(reasoned.trace) == [
+    answer = await reason(built, settles=settles)
+    assert decided(answer.loop) == [
         ("retrieve", "start"),
         *[("retrieve", "model")] * 4,
         ("answer", "budget"),
     ]
-    assert reasoned.trace.ended is Why.BUDGET
-    assert (reasoned.answer.text, len(built.model.prompts)) == ("In 2022.", 6)
+    assert answer.loop.ended is Reason.BUDGET
+    assert (answer.text, len(built.model.prompts)) == ("In 2022.", 6)
 
 
 async def test_a_finer_time_that_is_found_is_taken():
@@ -139,9 +139,9 @@ async def test_a_finer_time_that_is_found_is_taken():
         settle("7 May 2022", day),
         concluded("On 7 May 2022.", 2),
     )
-    reasoned = await reason(built, query(limit=1))
-    assert decided(reasoned.trace)[-1] == ("answer", "model")
-    assert reasoned.answer.text == "On 7 May 2022."
+    answer = await reason(built, query(limit=1))
+    assert decided(answer.loop)[-1] == ("answer", "model")
+    assert answer.text == "On 7 May 2022."
 
 
 # Retrieval.
@@ -151,21 +151,21 @@ async def test_what_was_seen_and_what_the_caller_leaves_out_is_masked():
     shelf = Shelf(*PIECES)
     built = parts(shelf, retrieve("more", KNOWN), retrieve("more still", KNOWN), settle("x", KNOWN), concluded("x", 1))
     asked = query(scope=Scope(exclude=frozenset({"b"}), speakers=("Ada",)))
-    reasoned = await reason(built, asked, n_chk=2)
-    assert [ids(one.snippets) for one in reasoned.trace.rounds] == [["a", "c"], ["d", "e"], ["f", "g"], []]
+    answer = await reason(built, asked, n_chk=2)
+    assert [ids(one.snippets) for one in answer.loop.rounds] == [["a", "c"], ["d", "e"], ["f", "g"], []]
     assert [sorted(one.scope.exclude) for one in shelf.queries] == [["b"], ["a", "b", "c"], ["a", "b", "c", "d", "e"]]
     assert {(one.limit, one.scope.speakers, one.now) for one in shelf.queries} == {(2, ("Ada",), asked.now)}
-    assert ids(reasoned.answer.evidence) == ["a", "c", "d", "e", "f", "g"]
+    assert ids(answer.evidence) == ["a", "c", "d", "e", "f", "g"]
 
 
 async def test_a_retriever_that_does_not_mask_is_told_of_and_brings_nothing_twice():
     built = parts(
         Shelf(*PIECES, masks=False), retrieve("m", KNOWN), reflect("H.", KNOWN), settle("x", KNOWN), concluded("x", 1)
     )
-    reasoned = await reason(built)
-    assert ids(reasoned.answer.evidence) == list("abcde")
-    assert decided(reasoned.trace)[2] == ("reflect", "empty")
-    (note,) = reasoned.answer.receipt.notes
+    answer = await reason(built)
+    assert ids(answer.evidence) == list("abcde")
+    assert decided(answer.loop)[2] == ("reflect", "empty")
+    (note,) = answer.receipt.notes
     assert note.endswith("5 snippets were dropped")
 
 
@@ -188,9 +188,9 @@ class Tight:
 
 async def test_what_has_no_room_is_told():
     built = parts(Tight(), reflect("Hm.", gaps=[gap("all")]), settle("x", gaps=[gap("all of it.")]))
-    reasoned = await reason(built, query("Why?", max_tokens=5))
-    assert reasoned.answer.receipt.notes == (NO_ROOM.format(query="Why?"),)
-    assert (reasoned.answer.abstained, reasoned.answer.text) == (
+    answer = await reason(built, query("Why?", max_tokens=5))
+    assert answer.receipt.notes == (NO_ROOM.format(query="Why?"),)
+    assert (answer.abstained, answer.text) == (
         True,
         "Memory holds nothing on this. Missing: all of it.",
     )
@@ -207,9 +207,9 @@ async def test_after_an_empty_retrieval_the_model_reflects_and_is_free_again():
         settle("x", KNOWN),
         concluded("x", 1),
     )
-    reasoned = await reason(built)
-    assert decided(reasoned.trace)[1:] == [("retrieve", "model"), ("reflect", "empty"), ("answer", "model")]
-    assert reasoned.trace.rounds[2].wanted is Decision.ANSWER
+    answer = await reason(built)
+    assert decided(answer.loop)[1:] == [("retrieve", "model"), ("reflect", "empty"), ("answer", "model")]
+    assert answer.loop.rounds[2].wanted is Decision.ANSWER
     prompts = [prompt.text for prompt in built.model.prompts]
     assert prompts[1].endswith("The only decision open now is reflect, since the last retrieval found nothing new.")
     assert prompts[2].endswith("Decisions open now: retrieve, reflect, answer.")
@@ -220,8 +220,8 @@ async def test_after_enough_reflections_it_retrieves_by_what_is_missing(cap):
     thoughts = [reflect(f"Thought {n}.", KNOWN, gaps=[gap("the place")]) for n in range(cap + 1)]
     shelf = Shelf(*PIECES)
     built = parts(shelf, *thoughts, settle("x", KNOWN), concluded("x", 1))
-    reasoned = await reason(built, query("Where?"), n_cap=cap, n_max=9)
-    assert decided(reasoned.trace)[1:] == [
+    answer = await reason(built, query("Where?"), n_cap=cap, n_max=9)
+    assert decided(answer.loop)[1:] == [
         *[("reflect", "model")] * cap,
         ("retrieve", "streak"),
         ("answer", "model"),
@@ -235,10 +235,10 @@ async def test_the_budget_holds(most):
         return retrieve("more", KNOWN) if prompt.operation == "memr3.generate" else concluded("x", 1)
 
     built = parts(Shelf(*[piece(f"p{n}", "A piece.") for n in range(100)]), reply)
-    reasoned = await reason(built, n_max=most)
+    answer = await reason(built, n_max=most)
     assert len(built.model.prompts) == most + 1
     assert len(built.retriever.queries) == most
-    assert reasoned.trace.rounds[-1].why is Why.BUDGET
+    assert answer.loop.rounds[-1].why is Reason.BUDGET
     assert built.model.prompts[-2].text.endswith("answer, since the budget of iterations is used up.")
     assert "<draft>" not in built.model.prompts[-1].text
 
@@ -249,8 +249,8 @@ async def test_the_budget_holds(most):
 async def test_each_iteration_is_told_when_it_is_over_with_all_that_belongs_to_it():
     heard = []
     built = parts(Shelf(TOBY, ANOTHER, NAMED), *FIGURE_1)
-    reasoned = await reason(built, query(ASKED, limit=2), follow=heard.append)
-    assert tuple(heard) == reasoned.trace.rounds
+    answer = await reason(built, query(ASKED, limit=2), follow=heard.append)
+    assert tuple(heard) == answer.loop.rounds
     start, second, third, last = heard
     assert (start.number, start.before, start.after, start.usage) == (0, Known(), Known(), Usage())
     assert (start.query, second.query, third.query) == (ASKED, f"{ASKED} Buddy adoption date", "")
@@ -262,14 +262,14 @@ async def test_each_iteration_is_told_when_it_is_over_with_all_that_belongs_to_i
         "Three months.",
     )
     assert [one.usage.calls for one in heard] == [0, 1, 1, 1]
-    spent = sum((one.usage for one in heard), reasoned.trace.usage)
-    assert spent == built.model.usage == reasoned.answer.receipt.usage
+    spent = sum((one.usage for one in heard), answer.loop.usage)
+    assert spent == built.model.usage == answer.receipt.usage
 
 
 async def test_the_story():
     built = parts(Shelf(TOBY, ANOTHER, NAMED), *FIGURE_1)
-    reasoned = await reason(built, query(ASKED, limit=2))
-    told = [(step.action, step.detail.partition(" (")[0]) for step in reasoned.answer.trace]
+    answer = await reason(built, query(ASKED, limit=2))
+    told = [(step.action, step.detail.partition(" (")[0]) for step in answer.trace]
     assert told == [
         ("retrieve", f"looked for '{ASKED}': 2 new [1, 2]"),
         (
@@ -285,14 +285,14 @@ async def test_the_story():
         ("answer", "nothing is missing; to be answered"),
         ("conclude", "So it says."),
     ]
-    spent = reasoned.trace.rounds[1].usage
-    assert reasoned.answer.trace[1].detail.endswith(f"({spent.tokens_in + spent.tokens_out:,} tokens)")
+    spent = answer.loop.rounds[1].usage
+    assert answer.trace[1].detail.endswith(f"({spent.tokens_in + spent.tokens_out:,} tokens)")
 
 
 async def test_the_story_names_the_rule():
     replies = (retrieve("more", KNOWN), settle("soon", KNOWN), settle("x", KNOWN), concluded("x", 1))
-    reasoned = await reason(parts(Shelf(*PIECES[:5]), *replies))
-    assert "reflected: on what is known, since the last retrieval found nothing new" in reasoned.answer.trace[2].detail
+    answer = await reason(parts(Shelf(*PIECES[:5]), *replies))
+    assert "reflected: on what is known, since the last retrieval found nothing new" in answer.trace[2].detail
 
 
 # Any bank, any retriever.
@@ -302,19 +302,18 @@ async def test_over_a_real_bank_nothing_comes_twice():
     texts = [f"Painting number {n} is of a sunrise." for n in range(12)]
     async with bank(*texts) as (store, retriever):
         replies = (retrieve("sunrise", KNOWN), retrieve("painting", KNOWN), settle("x", KNOWN), concluded("x", 1))
-        reasoned = await reason(parts(retriever, *replies), reader=store)
-    assert [len(one.snippets) for one in reasoned.trace.rounds] == [5, 5, 2, 0]
-    assert len(set(ids(reasoned.answer.evidence))) == 12
+        answer = await reason(parts(retriever, *replies), reader=store)
+    assert [len(one.snippets) for one in answer.loop.rounds] == [5, 5, 2, 0]
+    assert len(set(ids(answer.evidence))) == 12
 
 
 @pytest.mark.parametrize("scope", [Scope(), Scope(sessions=("another",)), Scope(exclude=frozenset({"m1"}))])
 async def test_where_nothing_is_in_scope_no_model_is_asked(scope):
     async with bank(*(["Ada paints."] if scope != Scope() else [])) as (store, retriever):
         built = parts(retriever)
-        reasoned = await reason(built, query(scope=scope), reader=store)
-    answer = reasoned.answer
+        answer = await reason(built, query(scope=scope), reader=store)
     assert (answer.text, answer.abstained, answer.evidence) == ("Memory holds nothing on this.", True, ())
-    assert (built.model.prompts, reasoned.trace.ended, len(reasoned.trace.rounds)) == ([], None, 1)
+    assert (built.model.prompts, answer.loop.ended, len(answer.loop.rounds)) == ([], None, 1)
 
 
 async def test_what_another_query_might_find_is_looked_for():
@@ -326,8 +325,8 @@ async def test_what_another_query_might_find_is_looked_for():
 
     missing = [gap("all")]
     replies = (reflect("Other words?", gaps=missing), retrieve("dawn", gaps=missing), settle("Dawn.", KNOWN))
-    reasoned = await reason(parts(Words(), *replies, concluded("A dawn.", 1)))
-    assert reasoned.answer.text == "A dawn."
+    answer = await reason(parts(Words(), *replies, concluded("A dawn.", 1)))
+    assert answer.text == "A dawn."
 
 
 @pytest.mark.parametrize(

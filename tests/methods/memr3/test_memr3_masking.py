@@ -8,7 +8,7 @@ from memr3_bank import AT, EMBEDDER, concluded, found, parts, query, reason, ret
 
 from recollect import Message
 from recollect.domain.items import ItemKind
-from recollect.domain.loops import Why
+from recollect.domain.loops import Reason
 from recollect.domain.queries import Scope
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import TurnEncoder
@@ -66,15 +66,15 @@ async def test_no_snippet_comes_twice_and_k_come_while_k_are_unseen(part):
         k = luck.randint(1, 6)
         asked = query(sentence(luck), scope=scope, max_tokens=None)
         built = parts(retriever, seeking(luck))
-        reasoned = await reason(built, asked, reader=store, n_max=luck.randint(1, 5), n_chk=k, settles=False)
+        answer = await reason(built, asked, reader=store, n_max=luck.randint(1, 5), n_chk=k, settles=False)
         left = {turn.id for turn in unseen}
-        for came in ([snippet.id for snippet in one.snippets] for one in reasoned.trace.rounds if one.query):
+        for came in ([snippet.id for snippet in one.snippets] for one in answer.loop.rounds if one.query):
             assert len(came) == min(k, len(left)), f"bank {at}: {len(came)} of {k} came, {len(left)} were unseen"
             assert set(came) <= left, f"bank {at}: {set(came) - left} had been seen or left out"
             left -= set(came)
             retrievals += 1
             dry += not came
-        assert reasoned.trace.ended in (Why.BUDGET, None)
+        assert answer.loop.ended in (Reason.BUDGET, None)
         masked += bool(scope.exclude)
     await folder.close()
     assert (retrievals > BANKS // PARTS * 2, dry > 25, masked > 50) == (True, True, True), (retrievals, dry, masked)

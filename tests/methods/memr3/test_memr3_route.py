@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 from memr3_bank import found, gap, piece
 
-from recollect.domain.loops import REASONS, Decision, Known, Snippet, Why
+from recollect.domain.loops import REASONS, Decision, Known, Reason, Snippet
 from recollect.errors import InvalidInput
 from recollect.methods.memr3.route import directive, forced, open_decisions, route
 from recollect.methods.memr3.settings import LoopSettings
@@ -43,11 +43,11 @@ def test_the_rules_stand_in_their_order(k, snippets, streak, wanted):
 @pytest.mark.parametrize(
     ("k", "snippets", "streak", "why"),
     [
-        (4, (), 9, Why.BUDGET),
-        (3, (), 9, Why.EMPTY),
-        (3, None, 2, Why.STREAK),
-        (3, None, 1, Why.MODEL),
-        (1, (SNIPPET,), 0, Why.MODEL),
+        (4, (), 9, Reason.BUDGET),
+        (3, (), 9, Reason.EMPTY),
+        (3, None, 2, Reason.STREAK),
+        (3, None, 1, Reason.MODEL),
+        (1, (SNIPPET,), 0, Reason.MODEL),
     ],
 )
 def test_who_has_decided_is_said(k, snippets, streak, why):
@@ -67,10 +67,10 @@ def test_the_directive_opens_what_the_router_lets_through(k, snippets, streak):
 
 def test_a_retrieval_that_was_reflected_on_is_past():
     state = state_at(2, (), 0)
-    assert route(state, Decision.ANSWER, SETTINGS).why is Why.EMPTY
+    assert route(state, Decision.ANSWER, SETTINGS).why is Reason.EMPTY
     after = State(question="q", iteration=3, streak=1, acted=Decision.REFLECT)
     assert route(after, Decision.ANSWER, SETTINGS) == route(after, Decision.ANSWER, LoopSettings(settles=False))
-    assert route(after, Decision.ANSWER, SETTINGS).why is Why.MODEL
+    assert route(after, Decision.ANSWER, SETTINGS).why is Reason.MODEL
 
 
 YEAR = Known(evidence=(found("In 2022.", 1),), gaps=(gap("the day", finer=True),))
@@ -80,13 +80,13 @@ YEAR = Known(evidence=(found("In 2022.", 1),), gaps=(gap("the day", finer=True),
 def test_what_was_looked_for_more_exactly_in_vain_is_answered_as_it_is_known(wanted):
     state = State(question="q", iteration=2, snippets=(SNIPPET,), known=YEAR, sought_finer=True)
     routed = route(state, wanted, SETTINGS)
-    assert (routed.decision, routed.why) == (Decision.ANSWER, Why.PRECISION)
+    assert (routed.decision, routed.why) == (Decision.ANSWER, Reason.PRECISION)
     assert route(state, wanted, LoopSettings(settles=False)).decision is wanted
 
 
 def test_the_rules_of_the_paper_come_before_that_of_precision():
     state = State(question="q", iteration=2, snippets=(), known=YEAR, sought_finer=True)
-    assert route(state, Decision.RETRIEVE, SETTINGS).why is Why.EMPTY
+    assert route(state, Decision.RETRIEVE, SETTINGS).why is Reason.EMPTY
 
 
 @pytest.mark.parametrize("name", ["n_max", "n_chk", "n_cap"])

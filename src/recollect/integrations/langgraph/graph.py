@@ -11,15 +11,16 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import datetime
-from typing import Any, Final, TypedDict, cast
+from typing import Annotated, Any, Final, TypedDict, cast
 
+from langgraph.channels import EphemeralValue
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from recollect.app import settings_from
 from recollect.app.models import ModelArgument, chosen_model
 from recollect.domain.answers import Answer
-from recollect.domain.loops import Decision, Round, Trace, Why
+from recollect.domain.loops import Decision, Reason, Round
 from recollect.domain.queries import Query
 from recollect.domain.recalls import Recall
 from recollect.domain.usage import Usage
@@ -28,12 +29,10 @@ from recollect.integrations.answering import NO_BANK
 from recollect.memory.asking import Narrowing, query_of
 from recollect.memory.bank import Bank
 from recollect.memory.memory import utc_now
-from recollect.methods.memr3.answer import Concluded, _cited, _nothing, _receipt, require_cited
-from recollect.methods.memr3.loop import Loop, _routed, nothing_in_scope
-from recollect.methods.memr3.prompts import answer_prompt
+from recollect.methods.memr3.answer import concluded
+from recollect.methods.memr3.loop import Loop, nothing_in_scope
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.state import State, reflected
-from recollect.methods.memr3.trace import steps_of
 from recollect.methods.memr3.track import Generated, tracked
 from recollect.models.language import LanguageModel, Reply
 from recollect.ports import Retriever, unheard
@@ -43,11 +42,14 @@ _ROUNDS: Final = 3  # nodes an iteration goes through: generate, router, and wha
 
 
 class Asked(TypedDict, total=False):
-    """What a graph is asked: a ``question`` in words, and the aware ``now`` it is asked in; or a whole ``query``."""
+    """What a graph is asked: a ``question`` in words, and the aware ``now`` it is asked in; or a whole ``query``.
 
-    question: str
-    now: datetime
-    query: Query
+    Nothing of it outlasts the first node: in a thread that a checkpointer keeps, it would answer the next question too.
+    """
+
+    question: Annotated[str, EphemeralValue]
+    now: Annotated[datetime, EphemeralValue]
+    query: Annotated[Query, EphemeralValue]
 
 
 class Told(TypedDict, total=False):
@@ -83,8 +85,9 @@ class Gathered:
 
 
 class Course(Asked, Told, total=False):
-    """A graph's state: the loop's own, what has gathered, and the iteration that is under way."""
+    """A graph's state: what is asked, the loop's own, what has gathered, and the iteration that is under way."""
 
+    asked: Query
     state: State
     gathered: Gathered
     under_way: Round
@@ -152,19 +155,19 @@ class Nodes:
     async def start(self, course: Course) -> Course:
         """Begin with a retrieval for the question as it stands."""
         query = course.get("query") or query_of(course["question"], Narrowing(now=course.get("now")), self._clock())
-        first = Round(number=0, decision=Decision.RETRIEVE, why=Why.START, query=query.text)
+        first = Round(number=0, decision=Decision.RETRIEVE, why=Reason.START, query=query.text)
         state = State(question=query.text, mask=query.scope.exclude)
-        return Course(query=query, state=state, gathered=Gathered(), under_way=first)
+        return Course(asked=query, state=state, gathered=Gathered(), under_way=first)
 
     async def retrieve(self, course: Course) -> Course:
         """Look for the question joined to the refinement; what was seen is masked (equation 5)."""
         began, loop, state, done = self._taken_up(course)
         refinement = loop.replies[-1].value.refinement if done.number else ""
         try:
-            state = await loop._retrieved(state, refinement)
+            state = await loop.retrieve(state, refinement)
             done = replace(done, snippets=state.snippets)
         except (ModelError, RecallFailed) as exc:
-            done = _cut_short(loop, state, done, exc)
+            done = loop.cut_short(state, done, exc)
         return _over(loop, course, began, state, done)
 
     async def generate(self, course: Course) -> Course:
@@ -172,16 +175,17 @@ class Nodes:
         began, loop, state, _ = self._taken_up(course)
         done = Round(number=state.iteration, before=state.known, after=state.known)
         try:
-            reply = await loop._generated(state)
+            reply = await loop.generate(state)
         except (ModelError, RecallFailed) as exc:
-            return _over(loop, course, began, state, _cut_short(loop, state, done, exc))
+            return _over(loop, course, began, state, loop.cut_short(state, done, exc))
         state = tracked(state, reply.value)
         return Course(state=state, gathered=_gathered(loop, course, began), under_way=_longer(done, began))
 
     async def router(self, course: Course) -> Course:
         """Decide (Algorithm 1)."""
         began, loop, state, done = self._taken_up(course)
-        return Course(under_way=_longer(_routed(done, state, loop.replies[-1], self._settings), began))
+        done = _longer(loop.decide(state, done), began)
+        return Course(under_way=done, gathered=_gathered(loop, course, began))
 
     async def reflect(self, course: Course) -> Course:
         """Leave the reasoning for the next generation to read."""
@@ -194,25 +198,7 @@ class Nodes:
         began, loop, state, done = self._taken_up(course)
         if done not in loop.rounds:
             loop.rounds.append(_longer(done, began))
-        concluding = time.perf_counter()
-        reply = await self._concluded(course["query"], state) if state.known.evidence else None
-        said, usage = (_nothing(state), Usage()) if reply is None else (reply.value, reply.usage)
-        trace = Trace(
-            question=course["query"].text,
-            rounds=tuple(loop.rounds),
-            conclusion=None if reply is None else said.reasoning,
-            usage=usage,
-            seconds=time.perf_counter() - concluding,
-        )
-        answer = Answer(
-            text=said.answer,
-            abstained=said.abstained,
-            citations=_cited(state, said),
-            evidence=tuple(snippet.evidence for snippet in state.seen),
-            trace=steps_of(trace),
-            loop=trace,
-            receipt=_receipt(loop, reply, began - course["gathered"].seconds),
-        )
+        answer = await concluded(loop, state, began=began - course["gathered"].seconds)
         return Course(answer=answer, gathered=_gathered(loop, course, began))
 
     async def end(self, course: Course) -> Course:
@@ -230,7 +216,7 @@ class Nodes:
         """The moment, our loop with what has gathered, its state, and the iteration that is under way."""
         gathered = course["gathered"]
         loop = Loop(
-            query=course["query"],
+            query=course["asked"],
             reader=self._reader,
             retriever=self._retriever,
             model=self._model,
@@ -243,12 +229,6 @@ class Nodes:
             notes=list(gathered.notes),
         )
         return time.perf_counter(), loop, course["state"], course["under_way"]
-
-    async def _concluded(self, query: Query, state: State) -> Reply[Concluded]:
-        def check(reply: Concluded) -> None:
-            require_cited(reply, state)
-
-        return await self._model.generate(answer_prompt(query, state), Concluded, check=check)
 
 
 def _thawing(node: Callable[[Course], Awaitable[Course]]) -> Callable[[Course], Awaitable[Course]]:
@@ -283,13 +263,6 @@ def after_router(course: Course) -> str:
     decision = course["under_way"].decision
     assert decision is not None
     return decision.value
-
-
-def _cut_short(loop: Loop, state: State, done: Round, error: ModelError | RecallFailed) -> Round:
-    """The iteration that ends the loop, since something in it has failed; raises the error before any evidence."""
-    if not state.known.evidence:
-        raise error
-    return loop._cut_short(done, error)
 
 
 def _over(loop: Loop, course: Course, began: float, state: State, done: Round) -> Course:

@@ -27,14 +27,6 @@ class Concluded(CitedReply):
     """An answer; citations are the numbers of the snippets it rests on, none only where it abstains."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reasoned:
-    """An answer, and all that led to it."""
-
-    answer: Answer
-    trace: Trace
-
-
 @dataclass(frozen=True, slots=True)
 class EvidenceGap:
     """MemR3's loop with its constants."""
@@ -58,12 +50,12 @@ class EvidenceGapResponder:
             RecallFailed: nothing could be looked for, or not before there was any evidence.
             ModelError: a model failed before there was any evidence, or could not write the answer.
         """
-        return Response(answer=(await self.reasoned(query, reader, follow)).answer)
+        return Response(answer=await self.answered(query, reader, follow))
 
-    async def reasoned(
+    async def answered(
         self, query: Query, reader: StoreReader, follow: Follow = unheard, begun: Begun | None = None
-    ) -> Reasoned:
-        """Answer, with the trace as a value; ``follow`` is told of each iteration when it is over.
+    ) -> Answer:
+        """The answer; ``follow`` is told of each iteration when it is over.
 
         ``begun`` is a first retrieval that was made already, and what a model has made of it.
 
@@ -80,33 +72,43 @@ class EvidenceGapResponder:
             follow=follow,
             begun=begun,
         )
-        state = await loop.run()
-        concluding = time.perf_counter()
-        reply = await self._concluded(query, state) if state.known.evidence else None
-        said, usage = (_nothing(state), Usage()) if reply is None else (reply.value, reply.usage)
-        trace = Trace(
-            question=query.text,
-            rounds=tuple(loop.rounds),
-            conclusion=None if reply is None else said.reasoning,
-            usage=usage,
-            seconds=time.perf_counter() - concluding,
-        )
-        answer = Answer(
-            text=said.answer,
-            abstained=said.abstained,
-            citations=_cited(state, said),
-            evidence=tuple(snippet.evidence for snippet in state.seen),
-            trace=steps_of(trace),
-            loop=trace,
-            receipt=_receipt(loop, reply, began),
-        )
-        return Reasoned(answer=answer, trace=trace)
+        return await concluded(loop, await loop.run(), began=began)
 
-    async def _concluded(self, query: Query, state: State) -> Reply[Concluded]:
-        def check(reply: Concluded) -> None:
-            require_cited(reply, state)
 
-        return await self._parts.model.generate(answer_prompt(query, state), Concluded, check=check)
+async def concluded(loop: Loop, state: State, *, began: float) -> Answer:
+    """Answer in the state to which a loop has come (equation 6); where there is no evidence, no model is asked.
+
+    ``began`` is when the question was asked, by ``time.perf_counter``.
+
+    Raises:
+        ModelError: the model could not write the answer.
+    """
+    concluding = time.perf_counter()
+    reply = await _reply(loop, state) if state.known.evidence else None
+    said, usage = (_nothing(state), Usage()) if reply is None else (reply.value, reply.usage)
+    trace = Trace(
+        question=loop.query.text,
+        rounds=tuple(loop.rounds),
+        conclusion=None if reply is None else said.reasoning,
+        usage=usage,
+        seconds=time.perf_counter() - concluding,
+    )
+    return Answer(
+        text=said.answer,
+        abstained=said.abstained,
+        citations=_cited(state, said),
+        evidence=tuple(snippet.evidence for snippet in state.seen),
+        trace=steps_of(trace),
+        loop=trace,
+        receipt=_receipt(loop, reply, began),
+    )
+
+
+async def _reply(loop: Loop, state: State) -> Reply[Concluded]:
+    def check(reply: Concluded) -> None:
+        require_cited(reply, state)
+
+    return await loop.model.generate(answer_prompt(loop.query, state), Concluded, check=check)
 
 
 def require_cited(reply: Concluded, state: State) -> None:

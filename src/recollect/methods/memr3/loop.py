@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from recollect.domain.loops import Decision, Round, Why
+from recollect.domain.loops import Decision, Reason, Round
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmStatus, Evidence, Recall
 from recollect.domain.usage import Usage
@@ -44,6 +44,7 @@ class Begun:
 class Loop:
     """One question's way through the loop, and what gathers on it for the receipt.
 
+    :meth:`run` takes every step; the steps are for those who have them taken one by one, such as a graph's nodes.
     Where it was ``begun`` elsewhere, that counts as its first retrieval and its first generation.
     """
 
@@ -79,12 +80,12 @@ class Loop:
         began = time.perf_counter()
         seconds = 0.0 if self.begun is None else self.begun.seconds
         state = State(question=self.query.text, mask=self.query.scope.exclude)
-        state = await (self._retrieved(state, "") if self.begun is None else self._taken_over(state, self.begun))
+        state = await (self.retrieve(state, "") if self.begun is None else self._taken_over(state, self.begun))
         self._over(
             Round(
                 number=0,
                 decision=Decision.RETRIEVE,
-                why=Why.START,
+                why=Reason.START,
                 query=state.question,
                 snippets=state.snippets,
                 seconds=seconds + time.perf_counter() - began,
@@ -102,22 +103,26 @@ class Loop:
         began = time.perf_counter()
         done = Round(number=state.iteration, before=state.known, after=state.known)
         try:
-            reply = await self._generated(state)
+            reply = await self.generate(state)
             state = tracked(state, reply.value)
-            done = _routed(done, state, reply, self.settings)
+            done = self.decide(state, done)
             if done.decision is Decision.RETRIEVE:
-                state = await self._retrieved(state, reply.value.refinement)
+                state = await self.retrieve(state, reply.value.refinement)
                 done = replace(done, snippets=state.snippets)
             elif done.decision is Decision.REFLECT:
                 state = reflected(state, reply.value.reasoning.strip())
         except (ModelError, RecallFailed) as exc:
-            if not state.known.evidence:
-                raise
-            done = self._cut_short(done, exc)
+            done = self.cut_short(state, done, exc)
         self._over(replace(done, seconds=time.perf_counter() - began))
         return state
 
-    async def _generated(self, state: State) -> Reply[Generated]:
+    async def generate(self, state: State) -> Reply[Generated]:
+        """Have the model bring evidence and gaps up to date, and say what it wants (equation 3).
+
+        Raises:
+            ModelError: it failed.
+        """
+
         def check(reply: Generated) -> None:
             require_retrieved(reply, state)
 
@@ -129,8 +134,29 @@ class Loop:
         self.notes.extend(reply.notes)
         return reply
 
-    async def _retrieved(self, state: State, refinement: str) -> State:
-        """Look for the question joined to the refinement, with what was seen masked inside the store (equation 5)."""
+    def decide(self, state: State, done: Round) -> Round:
+        """The iteration with what was just generated, which the state holds, and what is to be done (Algorithm 1)."""
+        reply = self.replies[-1]
+        wanted = Decision(reply.value.decision)
+        routed = route(state, wanted, self.settings)
+        sought = query_text(state, reply.value.refinement) if routed.decision is Decision.RETRIEVE else ""
+        return replace(
+            done,
+            decision=routed.decision,
+            why=routed.why,
+            wanted=wanted,
+            content=reply.value.content,
+            query=sought,
+            after=state.known,
+            usage=reply.usage,
+        )
+
+    async def retrieve(self, state: State, refinement: str) -> State:
+        """Look for the question joined to the refinement, with what was seen masked inside the store (equation 5).
+
+        Raises:
+            RecallFailed, ModelError: nothing could be looked for.
+        """
         spent = sum(snippet.evidence.tokens for snippet in state.seen)
         room = self.query.max_tokens
         sought = replace(
@@ -149,8 +175,14 @@ class Loop:
             self.notes.append(NO_ROOM.format(query=sought.text))
         return retrieved(state, refinement, await numbered(found, len(state.seen), self.reader))
 
-    def _cut_short(self, done: Round, error: ModelError | RecallFailed) -> Round:
-        """The iteration that ends the loop, since something in it has failed."""
+    def cut_short(self, state: State, done: Round, error: ModelError | RecallFailed) -> Round:
+        """The iteration that ends the loop, since something in it has failed.
+
+        Raises:
+            RecallFailed, ModelError: the error itself, where there is no evidence yet to answer from.
+        """
+        if not state.known.evidence:
+            raise error
         told = f"{type(error).__name__}: {error}"
         self.notes.append(CUT_SHORT.format(number=done.number, error=told))
         cost = error.usage if isinstance(error, ModelError) and isinstance(error.usage, Usage) else Usage()
@@ -160,23 +192,6 @@ class Loop:
     def _over(self, done: Round) -> None:
         self.rounds.append(done)
         self.follow(done)
-
-
-def _routed(done: Round, state: State, reply: Reply[Generated], settings: LoopSettings) -> Round:
-    """The iteration with what was generated and what is to be done."""
-    wanted = Decision(reply.value.decision)
-    routed = route(state, wanted, settings)
-    sought = query_text(state, reply.value.refinement) if routed.decision is Decision.RETRIEVE else ""
-    return replace(
-        done,
-        decision=routed.decision,
-        why=routed.why,
-        wanted=wanted,
-        content=reply.value.content,
-        query=sought,
-        after=state.known,
-        usage=reply.usage,
-    )
 
 
 def nothing_in_scope(recall: Recall) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recollect.domain.loops import REASONS, Decision, Why
+from recollect.domain.loops import REASONS, Decision, Reason
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.state import State
 
@@ -14,7 +14,7 @@ class Routed:
     """A decision, and who or what has taken it."""
 
     decision: Decision
-    why: Why
+    why: Reason
 
 
 def forced(state: State, settings: LoopSettings) -> Routed | None:
@@ -24,11 +24,11 @@ def forced(state: State, settings: LoopSettings) -> Routed | None:
     again after that.
     """
     if state.iteration >= settings.n_max:
-        return Routed(decision=Decision.ANSWER, why=Why.BUDGET)
+        return Routed(decision=Decision.ANSWER, why=Reason.BUDGET)
     if state.found_nothing:
-        return Routed(decision=Decision.REFLECT, why=Why.EMPTY)
+        return Routed(decision=Decision.REFLECT, why=Reason.EMPTY)
     if state.streak >= settings.n_cap:
-        return Routed(decision=Decision.RETRIEVE, why=Why.STREAK)
+        return Routed(decision=Decision.RETRIEVE, why=Reason.STREAK)
     return None
 
 
@@ -41,8 +41,8 @@ def route(state: State, wanted: Decision, settings: LoopSettings) -> Routed:
     if rule := forced(state, settings):
         return rule
     if settings.settles and state.sought_finer and wanted is not Decision.ANSWER:
-        return Routed(decision=Decision.ANSWER, why=Why.PRECISION)
-    return Routed(decision=wanted, why=Why.MODEL)
+        return Routed(decision=Decision.ANSWER, why=Reason.PRECISION)
+    return Routed(decision=wanted, why=Reason.MODEL)
 
 
 def open_decisions(state: State, settings: LoopSettings) -> tuple[Decision, ...]:

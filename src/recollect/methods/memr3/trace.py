@@ -7,7 +7,7 @@ from typing import Final
 
 from recollect.agent.evidence import one_line
 from recollect.domain.answers import Step
-from recollect.domain.loops import REASONS, Decision, Round, Snippet, Trace, Why
+from recollect.domain.loops import REASONS, Decision, Reason, Round, Snippet, Trace
 
 GENERATE: Final = "generate"
 CONCLUDE: Final = "conclude"
@@ -57,7 +57,7 @@ def _done(one: Round) -> str:
 
 def _chosen(one: Round) -> str:
     """Why it was done, where that was not the model's own choice."""
-    if one.why in (Why.MODEL, Why.START):
+    if one.why in (Reason.MODEL, Reason.START):
         return ""
     return f", since {REASONS[one.why]}"
 

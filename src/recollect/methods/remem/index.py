@@ -10,6 +10,7 @@ from typing import Final
 
 from recollect.agent.reading import all_there, chunks_of, outdated, parted, read_every, session_jobs, with_the_rest
 from recollect.domain.changes import Changeset, Supersession
+from recollect.domain.entities import NameInUse
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.messages import StoredMessage
@@ -17,6 +18,7 @@ from recollect.methods.parts import Parts
 from recollect.methods.remem.facts import check_facts, fact_prompt, triple_id, triples_of
 from recollect.methods.remem.gists import check_gists, found_in, gist_id, gist_prompt, gists_of
 from recollect.methods.remem.graph import context_links, synonymy_links
+from recollect.methods.remem.named import with_names
 from recollect.methods.remem.replies import MOST_FACTS, MOST_GISTS, ExtractedFacts, ExtractedGists
 from recollect.methods.remem.settings import IndexSettings
 from recollect.ports import Derive
@@ -93,7 +95,7 @@ class Indexer:
         episodes = [episode for _, episode in read]
         return with_the_rest(lambda: self._derive(episodes, names, reader, now), job, rest, failed, reader, now)
 
-    async def _names(self, reader: StoreReader) -> list[str]:
+    async def _names(self, reader: StoreReader) -> list[NameInUse]:
         """Names in use, so that what one session tells of somebody meets what another does.
 
         Those of turns alone: what was made of other sessions by now depends on which of them was read first.
@@ -101,27 +103,27 @@ class Indexer:
         count = self._settings.known_names
         return await reader.names_in_use([ItemKind.TURN], count) if count > 0 else []
 
-    async def _read(self, chunk: Chunk, names: Sequence[str], now: datetime) -> Episode:
+    async def _read(self, chunk: Chunk, names: Sequence[NameInUse], now: datetime) -> Episode:
         """The chunk's gists, and its facts in the light of them (Algorithm 1, lines 3 and 6)."""
-        model = self._parts.model
+        model, shown = self._parts.model, [one.name for one in names]
         told = await model.generate(
-            gist_prompt(chunk, names), ExtractedGists, check=lambda reply: check_gists(reply, chunk)
+            gist_prompt(chunk, shown), ExtractedGists, check=lambda reply: check_gists(reply, chunk)
         )
         gists = gists_of(told.value, chunk, now)
         held = await model.generate(
-            fact_prompt(chunk, gists, names), ExtractedFacts, check=lambda reply: check_facts(reply, chunk)
+            fact_prompt(chunk, gists, shown), ExtractedFacts, check=lambda reply: check_facts(reply, chunk)
         )
         return Episode(chunk=chunk, gists=tuple(gists), triples=tuple(triples_of(held.value, chunk, now)))
 
     async def _derive(
-        self, episodes: Sequence[Episode], names: Sequence[str], reader: StoreReader, now: datetime
+        self, episodes: Sequence[Episode], names: Sequence[NameInUse], reader: StoreReader, now: datetime
     ) -> Changeset | None:
         """What was read as nodes and edges; ``None`` when a message or a name that was shown is gone."""
         # Read first: whatever changes after this makes the commit fail, and all is derived anew.
         known = await reader.known([], [])
         if not (await all_there([one.chunk for one in episodes], reader) and await _in_use(names, reader)):
             return None
-        new = [item for one in episodes for item in one.items]
+        new = [item for one in episodes for item in with_names(one.items, one.chunk, names)]
         before = {item.id: item for item in await reader.items([item.id for item in new])}
         items = await self._indexed([_as_known(item, before) for item in new])
         old = await _outdated(episodes, reader)
@@ -163,9 +165,9 @@ async def _messages(job: Job, reader: StoreReader) -> list[StoredMessage]:
     return sorted((one for one in found if one.id not in stated), key=lambda one: one.position)
 
 
-async def _in_use(names: Sequence[str], reader: StoreReader) -> bool:
-    """Whether the bank still knows all names that were shown."""
-    return not names or set(names).issubset(await reader.names_in_use([ItemKind.TURN]))
+async def _in_use(names: Sequence[NameInUse], reader: StoreReader) -> bool:
+    """Whether the bank still has all names that were shown from where it had them."""
+    return not names or frozenset(names).issubset(await reader.names_in_use([ItemKind.TURN]))
 
 
 def _as_known(item: Item, before: dict[str, Item]) -> Item:

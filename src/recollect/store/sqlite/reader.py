@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.banks import BankInfo
-from recollect.domain.entities import Entity, Mention
+from recollect.domain.entities import Entity, Mention, NameInUse
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import LinkKind
 from recollect.domain.messages import StoredMessage
@@ -176,10 +176,10 @@ class SqliteReader:
         rows = await self._read("mentions_in", (json.dumps(list(items)),))
         return [Mention(entity=entity, item=item, surface=surface) for entity, item, surface in rows]
 
-    async def names_in_use(self, kinds: Sequence[ItemKind], limit: int | None = None) -> list[str]:
+    async def names_in_use(self, kinds: Sequence[ItemKind], limit: int | None = None) -> list[NameInUse]:
         wanted = json.dumps([ItemKind(kind).value for kind in kinds])
         rows = await self._read("names_in_use", {"kinds": wanted, "limit": _ALL if limit is None else limit})
-        return [name for (name,) in rows]
+        return [NameInUse(name=name, messages=tuple(json.loads(messages))) for name, messages in rows]
 
     async def setting(self, key: str) -> str | None:
         rows = await self._read("setting", (key,))

@@ -114,8 +114,11 @@ SELECT m.entity, i.id, m.surface FROM item i JOIN mention m ON m.item = i.seq
 WHERE i.id IN (SELECT value FROM json_each(?)) ORDER BY i.seq, m.entity, m.surface;
 
 -- name: names_in_use
-SELECT e.name FROM (
-    SELECT m.entity, count(DISTINCT m.item) AS mentions FROM item i JOIN mention m ON m.item = i.seq
+SELECT e.name,
+       (SELECT json_group_array(id) FROM
+        (SELECT g.id FROM source s JOIN message g ON g.seq = s.message WHERE s.item = u.first ORDER BY s.n))
+FROM (
+    SELECT m.entity, count(DISTINCT m.item) AS mentions, min(m.item) AS first FROM item i JOIN mention m ON m.item = i.seq
     WHERE i.kind IN (SELECT value FROM json_each(:kinds)) AND i.superseded IS NULL GROUP BY m.entity
 ) u JOIN entity e ON e.id = u.entity
 ORDER BY u.mentions DESC, e.name, e.id LIMIT :limit;
