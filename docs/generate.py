@@ -16,6 +16,7 @@ from recollect import errors
 from recollect.domain import (
     answers,
     banks,
+    changes,
     entities,
     items,
     jobs,
@@ -43,7 +44,10 @@ PAGE = Path(__file__).parent / "reference" / "api.md"
 SECTIONS = (
     ("Memory", (recollect.Memory,)),
     ("Bank", (recollect.Bank,)),
-    ("Messages and time", (messages.Message, messages.StoredMessage, messages.Role, time.Interval, time.Precision)),
+    (
+        "Messages and time",
+        (messages.Message, messages.StoredMessage, messages.Role, changes.Session, time.Interval, time.Precision),
+    ),
     ("Recall", (recalls.Recall, recalls.Evidence, recalls.Why, recalls.RecallReceipt, recalls.ArmReport)),
     ("Receipts", (receipts.RetainReceipt, receipts.ForgetReceipt, banks.BankInfo)),
     ("Answers", (answers.Answer, answers.Citation, answers.Step, answers.AnswerReceipt, asking.Narrowing)),

@@ -76,6 +76,21 @@ def test_a_bank_is_used_without_await(memory):
         memory.bank("ada", create=False)
 
 
+def test_what_is_asynchronous_runs_where_the_bank_lives(memory):
+    bank = memory.bank("ada")
+    bank.retain(said("I adopted Toby.", "Toby is a dog."), session="s")
+
+    async def words(session):
+        held = await bank.asynchronous.messages_of(session)
+        return threading.current_thread().name, [message.text for message in held]
+
+    assert bank.run(words, "s") == ("recollect", ["I adopted Toby.", "Toby is a dog."])
+    assert [(session.id, session.started) for session in bank.sessions()] == [("s", AT)]
+    memory.close()
+    with pytest.raises(StoreError):
+        bank.run(words, "s")
+
+
 def test_what_a_model_makes_is_there_without_await():
     model = standin()
     with sync.Memory.open(":memory:", embedder=HashEmbedder(), recipe="hindsight", model=model) as memory:

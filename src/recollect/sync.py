@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from weakref import WeakSet
 
 from recollect import app
 from recollect.errors import RecollectError, StoreError
@@ -44,6 +46,7 @@ class _Loop:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._closed = False
+        self._left: WeakSet[AsyncGenerator[Any, None]] = WeakSet()
         started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         # A daemon, so that a program that forgets to close still ends; what was acknowledged is on the disk.
         self._thread = threading.Thread(target=_serve, args=(started,), name="recollect", daemon=True)
@@ -73,6 +76,20 @@ class _Loop:
         except BaseException:
             future.cancel()  # after Ctrl-C, what nobody waits for must not go on
             raise
+
+    def leave(self, iterator: AsyncIterator[Any]) -> None:
+        """Keep in mind an iterator that may be left before its end."""
+        if isinstance(iterator, AsyncGenerator):
+            with self._lock:
+                self._left.add(iterator)
+
+    async def leave_off(self) -> None:
+        """End what iterators that were left would go on with; one that is being read ends with the loop."""
+        with self._lock:
+            left = list(self._left)
+        for iterator in left:
+            with suppress(RuntimeError):
+                await iterator.aclose()
 
     @property
     def closed(self) -> bool:
@@ -166,6 +183,20 @@ class Bank(_Facade[AsyncBank]):
     def name(self) -> str:
         return self._inner.name
 
+    @property
+    def asynchronous(self) -> AsyncBank:
+        """The same bank with ``await``, which is for its own loop alone: for what :meth:`run` is given."""
+        return self._inner
+
+    def run(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
+        """Run a coroutine function where the bank lives, and wait for what it gives.
+
+        Raises:
+            StoreError: the memory is closed.
+            RecollectError: this is called from there.
+        """
+        return self._loop.call(function, *args)
+
     retain = _waiting(AsyncBank.retain)
     recall = _waiting(AsyncBank.recall)
     ask = _waiting(AsyncBank.ask)
@@ -186,6 +217,8 @@ class Bank(_Facade[AsyncBank]):
     costs = _waiting(AsyncBank.costs)
     forget = _waiting(AsyncBank.forget)
     messages = _waiting(AsyncBank.messages)
+    messages_of = _waiting(AsyncBank.messages_of)
+    sessions = _waiting(AsyncBank.sessions)
     merges = _waiting(AsyncBank.merges)
     undo_merge = _waiting(AsyncBank.undo_merge)
     info = _waiting(AsyncBank.info)
@@ -239,6 +272,7 @@ class Memory(_Facade[BaseMemory]):
         if self._loop.closed:
             return
         try:
+            self._loop.call(self._loop.leave_off)  # while there are banks to write down what it has cost
             self._loop.call(self._inner.close)
         finally:
             self._loop.close()
@@ -246,6 +280,7 @@ class Memory(_Facade[BaseMemory]):
 
 def _steps(loop: _Loop, iterator: AsyncIterator[T], batch: int) -> Iterator[T]:
     """An asynchronous iterator as a plain one; some values at a time, since each visit to the loop has its price."""
+    loop.leave(iterator)
     try:
         while values := loop.call(_some, iterator, batch):
             yield from values

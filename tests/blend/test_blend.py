@@ -232,6 +232,7 @@ async def test_an_answer_stands_where_the_loop_fails(down):
         assert (answer.text, answer.abstained, answer.loop) == ("It tore and was sewn.", False, None)
         assert taken(answer) == [(Way.LOOP, Ground.GAP), (Way.SUFFICES, Ground.FAILED)]
         assert answer.receipt.usage == model.usage
+    assert len(answer.receipt.recalls) == 2  # what was looked for on a way that failed was looked for all the same
     assert any("the model is down" in note for note in answer.receipt.notes)
     assert any("the model is down" in step.detail for step in answer.trace)
 
@@ -244,6 +245,7 @@ async def test_an_answer_stands_where_passages_fail(down):
     assert (answer.text, answer.abstained) == ("It tore.", False)
     assert taken(answer) == [(Way.PASSAGES, Ground.WHOLE), (Way.SUFFICES, Ground.FAILED)]
     assert answer.receipt.notes[-1] == "the way passages failed: ModelUnavailable: the model is down"
+    assert [one.fusion for one in answer.receipt.recalls] == ["calibrated", "union"]
     assert answer.receipt.usage == model.usage
 
 

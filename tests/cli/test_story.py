@@ -1,9 +1,13 @@
 """The story of an answer, as `recollect ask --trace` tells it."""
 
+from dataclasses import replace
+
 import pytest
 
+from recollect.cli.evidence import evidence_block, evidence_line
 from recollect.cli.story import story
 from recollect.domain.answers import Answer, AnswerReceipt, Step
+from recollect.domain.codec import from_json, to_json
 from recollect.domain.items import ItemKind
 from recollect.domain.loops import Decision, Finding, Gap, Known, Reason, Round, Snippet, Trace
 from recollect.domain.recalls import Evidence
@@ -144,6 +148,42 @@ def test_no_line_is_wider_than_the_terminal(columns, monkeypatch):
     widest = min(columns, 100)
     told = plain(story("Short?", answer(steps_of(LOOP), LOOP)))
     assert max(len(line) for line in told.split("\n")) <= widest
+
+
+@pytest.mark.parametrize(
+    ("known", "gaps", "wanted", "complete"),
+    [
+        ((TOBY,), (), Decision.ANSWER, True),
+        ((TOBY,), (), Decision.REFLECT, True),
+        ((TOBY,), (), Decision.RETRIEVE, False),
+        ((), (), Decision.ANSWER, False),
+        ((TOBY,), (Gap(missing="the day"),), Decision.ANSWER, False),
+    ],
+)
+def test_that_nothing_is_missing_is_said_only_where_something_is_known_and_no_more_is_wanted(
+    known, gaps, wanted, complete
+):
+    one = Round(number=1, decision=wanted, wanted=wanted, content="x", after=Known(evidence=known, gaps=gaps))
+    loop = Trace(question=ASKED, rounds=(one,))
+    assert ("nothing is missing" in steps_of(loop)[0].detail) is complete
+    assert ("nothing is missing" in plain(story(ASKED, answer(steps_of(loop), loop)))) is complete
+
+
+def test_what_nobody_has_dated_is_told_without_a_day():
+    dated = snippet(1, "It is Toby.")
+    undated = replace(dated, number=2, evidence=replace(dated.evidence, mentioned=None))
+    one = Round(number=0, decision=Decision.RETRIEVE, why=Reason.START, query="Who?", snippets=(dated, undated))
+    told = plain(story("Who?", answer([], Trace(question="Who?", rounds=(one,)))))
+    assert "[1] 2023-07-11 Andrew: It is Toby." in told
+    assert "[2] undated    Andrew: It is Toby." in told
+
+
+def test_evidence_that_nobody_has_dated_has_its_line_and_its_json():
+    evidence = replace(snippet(1, "It is Toby.").evidence, mentioned=None)
+    assert " undated     Andrew It is Toby." in plain(evidence_line(evidence, gold=False, columns=80))
+    assert " undated     Andrew  1.00" in plain(evidence_block(1, evidence))
+    assert "mentioned" not in to_json(evidence)
+    assert from_json(Evidence, to_json(evidence)) == evidence
 
 
 def test_nothing_that_is_told_moves_the_terminal():

@@ -8,7 +8,7 @@ from foreign_memories import concluded, known, retrieve, settle
 from recollect.errors import InvalidInput
 from recollect.evals.adapters import BACKENDS, NAME, QUESTIONS, adapter_run, over
 from recollect.evals.plans import TWELVE
-from recollect.recordings import Recording, ReplayServer, recording_names, recording_path
+from recollect.recordings import Recording, ReplayServer, recording_path
 from recollect.testing.models import FunctionModel
 
 NEEDS = {"mem0": "mem0", "langgraph": "langgraph"}
@@ -81,7 +81,6 @@ async def test_it_asks_an_endpoint(tmp_path):
     )
 
 
-@pytest.mark.skipif(NAME not in recording_names(), reason=f"no replies are recorded as {NAME!r}")
 async def test_recorded_replies_answer_over_all_three():
     with recording_path(NAME) as folder, ReplayServer(Recording.open(folder)) as server:
         told = {}

@@ -1,6 +1,8 @@
 """Over any memory: what was seen never comes back, k unseen come while there are any, and the receipt is true."""
 
 import asyncio
+import itertools
+import threading
 from dataclasses import replace
 from datetime import datetime
 
@@ -138,10 +140,10 @@ async def test_what_cannot_be_kept_to_is_said(scope, words):
     assert recall.receipt.notes == (f"shelf cannot be narrowed to {words}: what it brought is from all it holds",)
 
 
-async def test_what_is_not_dated_counts_as_said_now_and_that_is_said():
+async def test_what_is_not_dated_has_no_time_and_that_is_said():
     recall = await found(ForeignRetriever(Shelf([*pieces("a"), Found(id="b", text="y")])))
-    assert [one.mentioned for one in recall.evidence] == [AT, NOW]
-    assert recall.receipt.notes == ("shelf does not tell when 1 of 2 pieces were said: they count as said now",)
+    assert [one.mentioned for one in recall.evidence] == [AT, None]
+    assert recall.receipt.notes == ("shelf does not tell when 1 of 2 pieces were said: they are shown without a time",)
 
 
 class Breaking(Shelf):
@@ -204,15 +206,37 @@ async def test_over_a_function_everything_comes_once_k_at_a_time(find, k):
     assert all(len(brought) == k for brought in rounds[:-1])
 
 
+async def test_one_that_yields_its_pieces_runs_in_a_thread_and_may_never_end():
+    threads = set()
+
+    def endless(text, count, exclude):
+        for number in itertools.count():
+            threads.add(threading.current_thread())
+            yield f"piece {number}"
+
+    recall = await found(CallableRetriever(endless), limit=3)
+    assert texts_of(recall) == ["piece 0", "piece 1", "piece 2"]
+    assert threading.main_thread() not in threads
+
+
+@pytest.mark.parametrize("as_it_is", [True, False])
+async def test_one_text_is_not_taken_for_its_characters(as_it_is):
+    async def later(text, count, exclude):
+        return "abc"
+
+    with pytest.raises(RecallFailed, match="'abc' is one text; give a list of pieces"):
+        await found(CallableRetriever(later if as_it_is else lambda text, count, exclude: "abc"))
+
+
 async def test_what_a_function_may_give():
     given = ["bare", ("i", "paired"), ("j", "dated", AT), ("k", "undated", None, "Bram"), Found(id="l", text="whole")]
     recall = await found(CallableRetriever(lambda text, count, exclude: given, name="mine"))
     assert [(one.id, one.text, one.mentioned, one.speaker) for one in recall.evidence] == [
-        (id_of("bare"), "bare", NOW, ""),
-        ("i", "paired", NOW, ""),
+        (id_of("bare"), "bare", None, ""),
+        ("i", "paired", None, ""),
         ("j", "dated", AT, ""),
-        ("k", "undated", NOW, "Bram"),
-        ("l", "whole", NOW, ""),
+        ("k", "undated", None, "Bram"),
+        ("l", "whole", None, ""),
     ]
     assert {why.arm for one in recall.evidence for why in one.why} == {"mine"}
 

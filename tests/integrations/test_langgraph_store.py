@@ -27,6 +27,7 @@ from recollect.domain.messages import Role
 from recollect.errors import InvalidInput, RecollectError
 from recollect.integrations.langgraph import BankStore
 from recollect.integrations.langgraph.entries import fits
+from recollect.memory.bank import Bank
 from recollect.testing.models import HashEmbedder
 
 
@@ -43,6 +44,26 @@ async def store(bank):
 
 def places(items):
     return [(item.namespace, item.key) for item in items]
+
+
+async def test_what_is_not_below_a_prefix_is_not_read(bank, store, monkeypatch):
+    await store.aput(("users", "ada"), "food", {"likes": "rye"})
+    await store.aput(("users", "bram"), "food", {"likes": "wheat"})
+    await bank.retain(Message(text="It rains.", at=NOW), session="weather")
+    read = []
+
+    async def messages(ids=None):
+        assert ids is not None, "all messages are read"
+        read.extend(ids)
+        return await Bank.messages(bank, ids)
+
+    monkeypatch.setattr(bank, "messages", messages)
+    assert await store.alist_namespaces(prefix=("users",)) == [("users", "ada"), ("users", "bram")]
+    found = await store.asearch(("users",))
+    assert places(found) == [(("users", "ada"), "food"), (("users", "bram"), "food")]
+    assert places(await store.asearch(("users", "bram"), query="wheat")) == [(("users", "bram"), "food")]
+    assert await store.asearch(("nobody",)) == await store.asearch(("nobody",), query="wheat") == []
+    assert read == ["users.bram..0/food"]
 
 
 async def test_put_get_replace_delete(store):

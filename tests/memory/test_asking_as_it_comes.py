@@ -1,6 +1,7 @@
 """Following an answer: what is done is given when it is over, the answer last; leaving it stops the work."""
 
 import asyncio
+import threading
 from contextlib import aclosing
 from datetime import UTC, datetime
 
@@ -9,7 +10,7 @@ import pytest
 from recollect import Answer, Memory, Message, sync
 from recollect.domain.answers import Step
 from recollect.domain.loops import Finding, Round
-from recollect.errors import InvalidInput, ModelUnavailable
+from recollect.errors import InvalidInput, ModelUnavailable, StoreError
 from recollect.methods.memr3.answer import Concluded
 from recollect.methods.memr3.track import Generated
 from recollect.testing.models import FunctionModel, HashEmbedder, ScriptedModel
@@ -149,3 +150,25 @@ def test_it_is_followed_without_await_as_it_comes():
         left = bank.ask_stream(ASKED)
         assert next(left).number == 0
         left.close()
+
+
+def test_what_was_left_is_stopped_and_paid_for_before_the_memory_closes(tmp_path, caplog):
+    begun = threading.Event()
+
+    class Endless(ScriptedModel):
+        async def generate(self, prompt, answer_type, *, check=None):
+            begun.set()
+            await asyncio.sleep(60)
+
+    opened = sync.Memory.open(tmp_path, embedder=HashEmbedder(), model=Endless([]), recipe="memr3")
+    bank = opened.bank("ada")
+    bank.retain([Message(text="Toby is a dog.", speaker="Ada", at=AT)], session="s")
+    left = bank.ask_stream(ASKED)
+    assert next(left).number == 0
+    assert begun.wait(10)
+    opened.close()
+    with pytest.raises(StoreError, match="the memory is closed"):
+        next(left)
+    assert caplog.records == []
+    with sync.Memory.open(tmp_path, embedder=HashEmbedder()) as again:
+        assert [(cost.operation, cost.usage.calls) for cost in again.bank("ada").costs()] == [("memr3.generate", 1)]

@@ -99,6 +99,11 @@ def test_a_message_that_is_repeated_but_not_cited_is_found(text, others, found):
     assert [one.position for one in quoted(text, [cited], shown)] == found
 
 
+def test_a_message_of_digits_alone_is_read_in_passing():
+    shown = [message(0), message(1, "1" * 300_000), message(2, f"call 0114 496 0123{' 7' * 100_000}")]
+    assert quoted("Ada's number is 01144960123.", shown[:1], shown) == []
+
+
 def test_what_a_picture_shows_is_repeated_too():
     shown = [message(0), message(1, captions=("a letter from the clinic in Leeds",))]
     assert quoted("Ada has a letter from the clinic in Leeds.", shown[:1], shown) == shown[1:]

@@ -170,6 +170,11 @@ def test_what_contradicts_itself_is_told_twice():
         "Ben moved from London to Leeds in 2010.",
         "Ada, who was ill, worked at Google in 2010.",
         "Ada's dog was born in Leeds in 2010.",
+        "Ada's boss was the head of Acme in 2010.",
+        "James' boss was the head of Acme in 2010.",
+        "Ada’s boss was the head of Acme in 2010.",
+        "Apple products were the pride of Acme in 2010.",
+        "Leeds offices belonged to Acme in 2010.",
         "Ada said Ben worked at Google in 2010.",
         "Ada worked at Google in 2010, and Ben was born in Leeds in 2011.",
         "E1 was the R2 of E3 from 1984 to 1980.",
@@ -215,3 +220,23 @@ def test_a_long_text_is_read_in_passing():
     assert len(statements(text, UTC)) == 3000
     assert statements("E1 was " + "in 1980 " * 20_000, UTC) == ()
     assert statements("Ada " * 50_000 + "1980", UTC) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A." * 60 + "A! was the 1 of E2 in 1980",
+        "E1 was the R1 of " + "S.O.S." * 40 + "! in 1980",
+        "-" * 200_000 + "|1",
+        "| " * 100_000 + "-1",
+        "(" + "a, " * 100_000 + ") 1",
+        ". " * 100_000 + "1",
+    ],
+)
+def test_what_is_built_to_be_read_in_many_ways_is_read_in_passing(text):
+    assert statements(text, UTC) == ()
+
+
+def test_initials_may_be_many():
+    (found,) = statements(f"{'A.' * 30} was the R1 of E2 from 1980 to 1984.", UTC)
+    assert found == triple("A." * 30, "was the R1 of", "E2", "1980", "1984")

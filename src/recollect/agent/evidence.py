@@ -161,6 +161,13 @@ def _shown(entry: Entry) -> str:
     return f"[{entry.number}] {dated(entry.item)}"
 
 
+def said(at: datetime | None, speaker: str) -> str:
+    """When something was said and by whom, as far as that is known: "said Monday, 8 May 2023, 14:10 by Ada"."""
+    when = "" if at is None else f" {weekday_and_time(at)}"
+    by = f" by {one_line(speaker)}" if speaker else ""
+    return f"said{when}{by}" if when or by else ""
+
+
 def _times_of(item: Item) -> list[str]:
     said = weekday_and_time(item.mentioned)
     if item.kind in WORDS:

@@ -156,16 +156,17 @@ async def outdated(
         leftovers: ids that an earlier reading of the same chunks may have given.
         kinds: what is read from messages; they may have been cut into other chunks then, and what is left when others
             were forgotten is read again by itself. What came mostly from a message that was not read now, or from one
-            that was not even shown, stays.
+            of the session that was not even shown, stays; of another session it has a name at most.
     """
     known = {*new, *leftovers}
     read = {message.id for chunk in chunks for message in chunk.messages}
     shown = {message.id for chunk in chunks for message in chunk.shown}
     before = [item.id for item in await reader.items(leftovers) if item.superseded is None]
-    for item in await reader.items_from(read, kinds):
-        if item.id not in known and item.sources[0] in read and shown.issuperset(item.sources):
-            before.append(item.id)
-    return before
+    found = [item for item in await reader.items_from(read, kinds) if item.id not in known and item.sources[0] in read]
+    unseen = {source for item in found for source in item.sources} - shown
+    sessions = {chunk.session for chunk in chunks}
+    missed = {message.id for message in await reader.messages(unseen) if message.session in sessions}
+    return [*before, *(item.id for item in found if missed.isdisjoint(item.sources))]
 
 
 async def _before(first: StoredMessage, reader: StoreReader, count: int) -> list[StoredMessage]:

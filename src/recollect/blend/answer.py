@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from recollect.agent.answering import nothing_found, receipt_of
+from recollect.agent.answering import left_undone, nothing_found, receipt_of
 from recollect.agent.evidence import Gathered, gather
 from recollect.blend.first import SECTIONS, FirstPass, first_prompt, require_shown
 from recollect.blend.passages import HoldingRouter
 from recollect.blend.settings import BlendSettings
-from recollect.blend.spending import Tallied
+from recollect.blend.spending import Kept, Tallied
 from recollect.blend.way import Tried, told, way, way_after
 from recollect.domain.answers import Answer, AnswerReceipt, Step, Taken, Way
 from recollect.domain.queries import Query
-from recollect.domain.recalls import Evidence, RecallReceipt
+from recollect.domain.recalls import Evidence, Recall
 from recollect.errors import ModelError, RecallFailed
 from recollect.methods.emem.answer import Reconstructor
 from recollect.methods.emem.route import Router
@@ -110,7 +109,7 @@ class Course:
     began: float
     steps: list[Step] = field(default_factory=list)
     ways: list[Taken] = field(default_factory=list)
-    recalls: list[RecallReceipt] = field(default_factory=list)
+    recalls: list[Recall] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     async def answered(self) -> Answer:
@@ -131,7 +130,7 @@ class Course:
         """One recall over everything, with a part of the query's tokens."""
         room = self.query.max_tokens
         query = replace(self.query, max_tokens=None if room is None else max(1, int(room * share)))
-        gathered = await gather(query, self.reader, self.parts.retriever, tiers=(), sections=SECTIONS)
+        gathered = await gather(query, self.reader, self._retriever(), tiers=(), sections=SECTIONS)
         return replace(gathered, entries=await in_conversation(gathered.entries, self.reader, query))
 
     async def _first(self, gathered: Gathered) -> First:
@@ -141,8 +140,7 @@ class Course:
         asked = time.perf_counter()
         reply = await self.model.generate(first_prompt(self.query, gathered), FirstPass, check=check)
         self._told(Step(action="answer", detail=reply.value.reasoning, seconds=time.perf_counter() - asked))
-        receipt = receipt_of(gathered.recalls, [reply], self.began, reply.notes)
-        self._kept(receipt.recalls, receipt.notes)
+        self.notes.extend(reply.notes)
         return First(gathered=gathered, reply=reply)
 
     async def _closed(self, first: FirstPass) -> str | None:
@@ -174,14 +172,9 @@ class Course:
         if chosen is Way.SUFFICES:
             return self._by_first(first)
         before = len(self.steps)
-        if chosen is Way.LOOP:
-            answer = await self._by_loop(first)
-            recalls = answer.receipt.recalls[len(first.gathered.recalls) :]
-        else:
-            answer = await self._by_passages(first)
-            recalls = answer.receipt.recalls
+        answer = await (self._by_loop(first) if chosen is Way.LOOP else self._by_passages(first))
         self.steps[before:] = answer.trace
-        self._kept(recalls, answer.receipt.notes)
+        self.notes.extend(answer.receipt.notes)
         return answer
 
     def _by_first(self, first: First) -> Answer:
@@ -213,6 +206,7 @@ class Course:
             held=first.best(self.settings.best),
             sought=first.value.query,
             tau=self.settings.route.tau,
+            keep=self.recalls.append,
         )
         responder = Reconstructor(self._metered(), router, self.settings.reading)
         return (await responder.respond(self.query, self.reader, self._told)).answer
@@ -221,25 +215,25 @@ class Course:
         return Router(self.parts, self.settings.route)
 
     def _metered(self) -> Parts:
-        return replace(self.parts, model=self.model)
+        return replace(self.parts, model=self.model, retriever=self._retriever())
+
+    def _retriever(self) -> Kept:
+        return Kept(self.parts.retriever, self.recalls.append)
 
     def _told(self, event: Event) -> None:
         """Keep what was done as a step, and tell it."""
         self.steps.append(event if isinstance(event, Step) else told_round(event))
         self.follow(event)
 
-    def _kept(self, recalls: Sequence[RecallReceipt], notes: Sequence[str]) -> None:
-        self.recalls.extend(recalls)
-        self.notes.extend(notes)
-
     def _whole(self, answer: Answer) -> Answer:
         """The answer with all that was done for it, in vain or not."""
+        recalls = tuple(recall.receipt for recall in self.recalls)
         receipt = AnswerReceipt(
-            recalls=tuple(self.recalls),
+            recalls=recalls,
             models=self.model.models,
-            usage=sum((recall.usage for recall in self.recalls), self.model.usage),
+            usage=sum((recall.usage for recall in recalls), self.model.usage),
             seconds=time.perf_counter() - self.began,
-            notes=tuple(dict.fromkeys(self.notes)),
+            notes=tuple(dict.fromkeys((*left_undone(self.recalls), *self.notes))),
         )
         return replace(answer, trace=tuple(self.steps), receipt=receipt, ways=tuple(self.ways))
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from recollect.blend.spending import Keep, Kept
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Query
 from recollect.domain.recalls import Evidence, Recall, Why
@@ -25,12 +26,14 @@ class HoldingRouter:
     """A router that begins with the segments that hold evidence; see :class:`recollect.methods.emem.answer.Routes`.
 
     ``sought`` are words that find what the evidence leaves open: the others are found by these and the question.
+    ``keep`` is told of each recall.
     """
 
     router: Router
     held: Sequence[Evidence]
     sought: str
     tau: int
+    keep: Keep
 
     async def declines(self, query: Query, reader: StoreReader) -> str | None:
         """See :meth:`Router.declines`."""
@@ -38,7 +41,7 @@ class HoldingRouter:
 
     async def retrieve(self, query: Query, reader: StoreReader) -> Recall:
         """See :meth:`Router.retrieve`."""
-        return await self.router.retrieve(query, reader)
+        return await Kept(self.router, self.keep).retrieve(query, reader)
 
     async def route(self, query: Query, reader: StoreReader) -> Routed:
         """At most ``tau`` segments: those that hold the evidence, then those that the router finds.
@@ -47,6 +50,7 @@ class HoldingRouter:
             RecallFailed: no pathway could look.
         """
         routed = await self.router.route(replace(query, text=f"{query.text} {self.sought}".strip()), reader)
+        self.keep(routed.recall)
         sources = dict.fromkeys(id_ for one in self.held for id_ in one.sources)
         turns = await reader.items_from(list(sources), [ItemKind.TURN])
         places = await places_of(turns, terms(query.text), reader)

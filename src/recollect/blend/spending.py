@@ -1,15 +1,22 @@
-"""What a question costs, whatever becomes of the way that it was spent on."""
+"""What a question costs and looks for, whatever becomes of the way that it was for."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import TypeVar
 
+from recollect.domain.queries import Query
+from recollect.domain.recalls import Recall
 from recollect.domain.usage import Usage
 from recollect.errors import ModelError
 from recollect.models.language import Check, LanguageModel, Prompt, Reply
+from recollect.ports import Retriever
+from recollect.store.protocol import StoreReader
 
 T = TypeVar("T")
+
+Keep = Callable[[Recall], None]
+"""Is told of each recall."""
 
 
 class Tallied:
@@ -38,3 +45,16 @@ class Tallied:
     def stream(self, prompt: Prompt) -> AsyncIterator[str]:
         """See :class:`recollect.models.language.LanguageModel`."""
         return self._model.stream(prompt)
+
+
+class Kept:
+    """A retriever that tells of each recall; see :class:`recollect.ports.Retriever`."""
+
+    def __init__(self, retriever: Retriever, keep: Keep) -> None:
+        self._retriever, self._keep = retriever, keep
+
+    async def retrieve(self, query: Query, reader: StoreReader) -> Recall:
+        """See :class:`recollect.ports.Retriever`."""
+        recall = await self._retriever.retrieve(query, reader)
+        self._keep(recall)
+        return recall

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _MARGIN = 4
 _SAID = ("turn", "segment")
 _BELIEVED = "opinion"
+_UNDATED = "undated"
 
 
 def evidence_block(rank: int, evidence: Evidence) -> str:
@@ -43,8 +44,8 @@ def standing(kind: ItemKind) -> str:
 
 
 def said(evidence: Evidence) -> str:
-    """The day on which it was said."""
-    return f"{evidence.mentioned:%Y-%m-%d}"
+    """The day on which it was said, or that nobody knows, in as many columns."""
+    return f"{_UNDATED:<10}" if evidence.mentioned is None else f"{evidence.mentioned:%Y-%m-%d}"
 
 
 def reasons(evidence: Evidence) -> str:

@@ -37,8 +37,8 @@ Recipe = Annotated[
     typer.Option(
         "--recipe",
         metavar="NAME",
-        help="How to keep, find and answer: default, tempr, hindsight, memr3, recmem or emem; else $RECOLLECT_RECIPE, "
-        "else default.",
+        help="How to keep, find and answer: default, tempr, hindsight, remem, remem_single, memr3, recmem or emem; "
+        "else $RECOLLECT_RECIPE, else default.",
     ),
 ]
 Model = Annotated[

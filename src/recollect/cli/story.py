@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from recollect.cli.evidence import said
 from recollect.cli.output import cut, faint, indented, one_line, strong, width
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _state(one: Round) -> Iterator[str]:
     for finding in one.after.evidence:
         yield _known(finding, new=finding in one.learnt)
     yield from map(_missing, one.after.gaps)
-    if not one.after.gaps:
+    if one.is_complete:
         yield f"{_MARGIN}nothing is missing"
 
 
@@ -82,10 +83,10 @@ def _missing(gap: Gap) -> str:
 
 
 def _snippet(one: Snippet) -> str:
-    """A snippet on one line: its number, when it was said and by whom, its first words, its id."""
+    """A snippet on one line: its number, when it was said and by whom, if known, its first words, its id."""
     evidence = one.evidence
     by = f"{evidence.speaker}: " if evidence.speaker else ""
-    head = f"{_DEEPER}[{one.number}] {evidence.mentioned:%Y-%m-%d} "
+    head = f"{_DEEPER}[{one.number}] {said(evidence)} "
     room = width() - len(head)
     id_ = cut(evidence.id, min(_LONGEST_ID, room // 2))
     words = cut(f"{by}{evidence.text}", room - len(id_) - 2)

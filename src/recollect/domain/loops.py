@@ -123,6 +123,11 @@ class Round:
         return self.decision is not Decision.ANSWER and not self.failure
 
     @property
+    def is_complete(self) -> bool:
+        """Whether nothing is missing. Where nothing is known, or more was wanted, it is only that no gap was named."""
+        return bool(self.after.evidence) and not self.after.gaps and self.wanted is not Decision.RETRIEVE
+
+    @property
     def learnt(self) -> tuple[Finding, ...]:
         """What is known since this iteration and was not before."""
         known = {finding.fact for finding in self.before.evidence}

@@ -33,7 +33,8 @@ class Why:
 class Evidence:
     """An item, with the reason it was returned. ``sources`` are message ids, the one it is about first.
 
-    ``label`` is the item's: what kind of its kind it is, "" where there is nothing to tell apart.
+    ``mentioned`` is when it was said: a bank always knows, and it is ``None`` where a memory of somebody else's does
+    not tell. ``label`` is the item's: what kind of its kind it is, "" where there is nothing to tell apart.
     """
 
     id: str
@@ -42,7 +43,7 @@ class Evidence:
     session: str
     speaker: str
     sources: tuple[str, ...]
-    mentioned: datetime
+    mentioned: datetime | None
     occurred: Interval | None
     score: float
     why: tuple[Why, ...]

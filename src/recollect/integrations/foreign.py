@@ -25,7 +25,7 @@ MOST: Final = 10_000
 
 STOPPED: Final = "{name} was asked for {count} pieces at once, and for no more: most of them were seen already"
 NARROWED: Final = "{name} cannot be narrowed to {fields}: what it brought is from all it holds"
-UNDATED: Final = "{name} does not tell when {count} of {all} pieces were said: they count as said now"
+UNDATED: Final = "{name} does not tell when {count} of {all} pieces were said: they are shown without a time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class ForeignRetriever:
         arm = self._backend.name
         return Recall(
             evidence=tuple(
-                _evidence(one, arm, rank, cost, query.now)
+                _evidence(one, arm, rank, cost)
                 for rank, (one, cost) in enumerate(zip(kept[:room], tokens, strict=False), start=1)
             ),
             receipt=_receipt(search, tried, kept, tokens, room, began),
@@ -161,7 +161,7 @@ async def called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     return await given if isinstance(given, Awaitable) else given
 
 
-def _evidence(found: Found, arm: str, rank: int, tokens: int, now: datetime) -> Evidence:
+def _evidence(found: Found, arm: str, rank: int, tokens: int) -> Evidence:
     return Evidence(
         id=found.id,
         kind=found.kind,
@@ -169,7 +169,7 @@ def _evidence(found: Found, arm: str, rank: int, tokens: int, now: datetime) -> 
         session=found.session,
         speaker=found.speaker,
         sources=found.sources or (found.id,),
-        mentioned=found.at or now,
+        mentioned=found.at,
         occurred=found.occurred,
         score=found.score,
         why=(Why(arm=arm, rank=rank, score=found.score),),

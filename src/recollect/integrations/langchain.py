@@ -80,9 +80,9 @@ class BankRetriever(BaseRetriever):
     """A bank as a LangChain retriever: documents with the ids of what they rest on in their metadata.
 
     ``metadata`` holds ``kind``, ``session``, ``speaker``, ``sources`` (ids of messages, the one it is about first),
-    ``mentioned`` (ISO 8601), ``occurred`` (start, end and precision, or ``None``), ``score`` and ``tokens``. A bank of
-    :class:`recollect.sync.Memory` works with ``invoke`` and ``ainvoke``; an asynchronous one with ``ainvoke``, and
-    with ``invoke`` from other threads than its own.
+    ``mentioned`` (ISO 8601, or ``None``), ``occurred`` (start, end and precision, or ``None``), ``score`` and
+    ``tokens``. A bank of :class:`recollect.sync.Memory` works with ``invoke`` and ``ainvoke``; an asynchronous one with
+    ``ainvoke``, and with ``invoke`` from other threads than its own.
 
     Args:
         bank: the bank.
@@ -125,7 +125,7 @@ def document_of(evidence: Evidence) -> Document:
             "session": evidence.session,
             "speaker": evidence.speaker,
             "sources": list(evidence.sources),
-            "mentioned": evidence.mentioned.isoformat(),
+            "mentioned": _iso(evidence.mentioned),
             "occurred": _interval(evidence.occurred),
             "score": evidence.score,
             "tokens": evidence.tokens,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
+from itertools import islice
 from typing import TypeAlias
 
 from recollect.errors import InvalidInput, NaiveDatetime
 from recollect.integrations.fields import id_of
-from recollect.integrations.foreign import ForeignRetriever, Found, called
+from recollect.integrations.foreign import MOST, ForeignRetriever, Found, called
 
 Piece: TypeAlias = (
     str | tuple[str, str] | tuple[str, str, datetime | None] | tuple[str, str, datetime | None, str] | Found
@@ -27,7 +29,7 @@ class CallableRetriever(ForeignRetriever):
 
     Args:
         find: takes the query, how many pieces are wanted and the ids to leave out, and gives pieces, best first. One
-            that is not asynchronous is called in a thread.
+            that is not asynchronous runs in a thread, also where it yields its pieces one by one.
         name: what its arm is called in receipts.
         deadline_s: how long it may take, in seconds.
     """
@@ -43,7 +45,20 @@ class _Function:
         self._find, self.name = find, name
 
     async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[Found]:
-        return [_found(piece) for piece in await called(self._find, text, count, exclude)]
+        find = self._find if inspect.iscoroutinefunction(self._find) else self._brought
+        return [_found(piece) for piece in _listed(await called(find, text, count, exclude))]
+
+    def _brought(self, text: str, count: int, exclude: frozenset[str]) -> list[Piece] | Awaitable[Iterable[Piece]]:
+        """What the function gives; one that yields it does so here, in the thread."""
+        given = self._find(text, count, exclude)
+        return given if isinstance(given, Awaitable) else _listed(given)
+
+
+def _listed(given: Iterable[Piece]) -> list[Piece]:
+    """Raises InvalidInput where it is a single text, whose characters would pass for pieces."""
+    if isinstance(given, str):
+        raise InvalidInput(f"{given!r} is one text; give a list of pieces")
+    return list(islice(given, MOST))
 
 
 def _found(piece: Piece) -> Found:

@@ -30,7 +30,7 @@ class Portal:
 
     def __init__(self, bank: AnyBank) -> None:
         self._facade = bank if isinstance(bank, sync.Bank) else None
-        self.bank = bank._inner if isinstance(bank, sync.Bank) else bank
+        self.bank = bank.asynchronous if isinstance(bank, sync.Bank) else bank
         self._loop = None if self._facade else _running()
 
     def wait(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
@@ -40,7 +40,7 @@ class Portal:
             RecollectError: an asynchronous bank's loop is the caller's, or was not running when this was made.
         """
         if self._facade is not None:
-            return self._facade._loop.call(function, *args)
+            return self._facade.run(function, *args)
         if self._loop is None or self._loop is _running():
             raise RecollectError(OUTSIDE)
         return asyncio.run_coroutine_threadsafe(function(*args), self._loop).result()
@@ -50,7 +50,7 @@ class Portal:
         if self._facade is None:
             self._loop = _running()
             return await function(*args)
-        return await asyncio.to_thread(self._facade._loop.call, function, *args)
+        return await asyncio.to_thread(self._facade.run, function, *args)
 
 
 def _running() -> asyncio.AbstractEventLoop | None:

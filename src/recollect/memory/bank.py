@@ -25,6 +25,7 @@ from recollect.memory.asking import Narrowing, names_of, query_of
 from recollect.memory.following import followed
 from recollect.memory.merges import undo_merge
 from recollect.memory.naming import session_name
+from recollect.memory.parts import BankParts
 from recollect.memory.queue import Queue, jobs_to_remake, reading
 from recollect.memory.rebuild import reembed
 from recollect.memory.staff import Work
@@ -77,14 +78,14 @@ class Bank(Queue):
         self._writing = asyncio.Lock()
 
     @property
-    def name(self) -> str:
-        return self._store.name
-
-    @property
     def _consolidators(self) -> tuple[Consolidator, ...]:
         """Who makes more of what is kept; nobody where no model is configured and nothing shall wait for one."""
         method = self._method(None)
         return method.consolidators if method.queues or self._work is not None else ()
+
+    def parts(self) -> BankParts:
+        """What it works with, for whoever builds on it, such as another framework's graph."""
+        return BankParts(retriever=self._method(None).retriever, reader=self._store, model=self._model)
 
     def works_on(self, store: Store) -> bool:
         """Whether this is the store it was opened with; a bank that was dropped and made anew has another."""
@@ -232,7 +233,8 @@ class Bank(Queue):
         them.
 
         Args:
-            narrowed: what the tools may find (:class:`recollect.memory.asking.Narrowing`).
+            narrowed: what the tools may find (:class:`recollect.memory.asking.Narrowing`). ``limit`` bounds what a
+                retrieval brings, gists and facts each; ``max_tokens`` and ``effort`` have no effect.
 
         Raises:
             InvalidInput: a bound is not positive, a time is naive.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 
 from recollect.domain.banks import BankInfo, Profile
+from recollect.domain.changes import Session
 from recollect.domain.entities import Merge
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.opinions import Opinion
-from recollect.memory.asking import kinds_of
+from recollect.memory.asking import kinds_of, names_of
 from recollect.memory.naming import entity_id_of
 from recollect.memory.transfer import export_lines
 from recollect.methods.hindsight.opinions import opinions_of
@@ -22,6 +23,10 @@ class Contents:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+
+    @property
+    def name(self) -> str:
+        return self._store.name
 
     async def items(self, *kinds: ItemKind | str, entity: str | None = None) -> list[Item]:
         """Items of some kinds that hold now, what was said last first.
@@ -51,6 +56,14 @@ class Contents:
     async def messages(self, ids: Iterable[str] | None = None) -> list[StoredMessage]:
         """Messages as they were given, by id, or all, in the order in which they were kept."""
         return await self._store.messages(ids)
+
+    async def messages_of(self, sessions: str | Iterable[str]) -> list[StoredMessage]:
+        """The messages of these sessions as they were given, in the order in which they were kept."""
+        return await self._store.messages_of(names_of(sessions))
+
+    async def sessions(self) -> list[Session]:
+        """The sessions that have messages, what began first first."""
+        return await self._store.sessions()
 
     async def merges(self) -> tuple[Merge, ...]:
         """Every decision that a name means an entity known by another, with its scores; undone ones too."""

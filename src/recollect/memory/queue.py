@@ -15,7 +15,8 @@ from recollect.memory.asking import one_of
 from recollect.memory.contents import Contents
 from recollect.memory.staff import Work
 from recollect.ports import Consolidator, with_jobs
-from recollect.store.protocol import Store, StoreReader, Torn
+from recollect.store.protocol import Store, StoreReader
+from recollect.store.torn import Torn
 
 Jobs = tuple[Job, ...]
 

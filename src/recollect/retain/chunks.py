@@ -15,7 +15,7 @@ from recollect.retain.turns import spoken
 _LONG_PIECE: Final = 20  # characters, blanks folded: more than a turn of phrase that two would happen to share
 _LONG_NUMBER: Final = 5  # digits: more than a year
 _DIGITS: Final = re.compile(r"\d+")
-_GROUPED: Final = re.compile(r"\d+(?:[ .,/-]\d+)+")
+_GROUPED: Final = re.compile(r"(?<!\d)\d++(?:[ .,/-]\d++)+")  # each digit is read once, however many there are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,8 @@ from recollect.retain.statements import found_in, triples_of
 from recollect.retain.summarise import extracted, index_summaries, summary_id
 from recollect.retain.turns import Turn, earlier, turn_from, turns_of
 from recollect.retain.windowing import Sealed, windowed
-from recollect.store.protocol import Known, StoreReader, Torn
+from recollect.store.protocol import Known, StoreReader
+from recollect.store.torn import Torn
 from recollect.text.terms import terms
 from recollect.text.tokens import count_all
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.banks import BankInfo
-from recollect.domain.changes import Changeset
+from recollect.domain.changes import Changeset, Session
 from recollect.domain.entities import Entity, Mention, Merge, NameInUse
-from recollect.domain.items import IndexedItem, Item, ItemKind
+from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.links import LinkKind
 from recollect.domain.messages import StoredMessage
@@ -25,6 +25,7 @@ from recollect.domain.time import Interval
 from recollect.domain.triples import Aggregation, Ordering, TriplePattern
 from recollect.domain.usage import Cost, LedgerEntry, Usage
 from recollect.store.search import Search, TriplePage
+from recollect.store.torn import Torn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,35 +69,6 @@ class Selection:
     during: Interval | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TornSegment:
-    """A sealed segment as it would be without the messages that go, and which of its messages would be left."""
-
-    segment: Segment
-    left: tuple[StoredMessage, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Torn:
-    """What a selection would tear.
-
-    ``turns`` would lose some of their messages, and ``left`` are the others. ``reread`` are messages that would stay,
-    though something else that was read from them would go: to be read again, since nothing is left of that. Items that
-    were made of other items than turns do not count: they are made anew from what is read, and from ``origins``: the
-    items that stay, though something that was made of them would go. Turns are none of these. ``grounds`` are the ids
-    of items that an opinion rested on which would go. ``segments`` are the sealed ones that would lose some of their
-    messages, but not all: their summaries go, and are made anew; no message is to be read again for that.
-    """
-
-    version: int
-    turns: tuple[Item, ...] = ()
-    left: tuple[StoredMessage, ...] = ()
-    reread: tuple[StoredMessage, ...] = ()
-    origins: tuple[IndexedItem, ...] = ()
-    grounds: frozenset[str] = frozenset()
-    segments: tuple[TornSegment, ...] = ()
-
-
 class StoreReader(Protocol):
     """What encoders, retrievers and responders may see of a bank."""
 
@@ -131,6 +103,14 @@ class StoreReader(Protocol):
 
     async def messages(self, ids: Iterable[str] | None = None) -> list[StoredMessage]:
         """Messages by id, or all, in the order in which they were kept."""
+        ...
+
+    async def messages_of(self, sessions: Iterable[str]) -> list[StoredMessage]:
+        """The messages of these sessions, in the order in which they were kept."""
+        ...
+
+    async def sessions(self) -> list[Session]:
+        """The sessions that have messages: what began first first, and what began together by name."""
         ...
 
     async def messages_before(self, session: str, position: int, count: int) -> list[StoredMessage]:

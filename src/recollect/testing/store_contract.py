@@ -18,7 +18,7 @@ from datetime import timedelta, timezone
 import numpy as np
 import pytest
 
-from recollect.domain.changes import Changeset, Supersession
+from recollect.domain.changes import Changeset, Session, Supersession
 from recollect.domain.entities import Entity, EntityKind, Mention, NameInUse
 from recollect.domain.items import ItemKind
 from recollect.domain.links import Link, LinkKind
@@ -182,6 +182,20 @@ class StoreContract(SearchContract, ForgettingContract, JobsContract, SegmentsCo
         assert await store.messages_before("s1", 3, 9) == [said[2], said[1]]
         assert await store.messages_before("s1", 0, 9) == await store.messages_before("s1", 9, 0) == []
         assert await store.messages_before("nowhere", 9, 9) == []
+
+    async def test_sessions_are_read_with_their_messages(self, store: Store) -> None:
+        assert (await store.sessions(), await store.messages_of(["s1"])) == ([], [])
+        later = T0 + timedelta(hours=1)
+        said = [message(0), message(3, session="s2", position=0), message(1), message(4, session="s0", position=0)]
+        started = [Session(id="s2", started=later), Session(id="s1", started=T0), Session(id="s0", started=later)]
+        await store.commit(replace(changes_of(said), sessions=tuple(started)))
+        assert await store.sessions() == [started[1], started[2], started[0]]
+        assert [m.id for m in await store.messages_of(["s1", "nowhere"])] == ["m0", "m1"]
+        assert await store.messages_of(["s2", "s1"]) == said[:3]
+        assert await store.messages_of([]) == []
+        await store.forget(Selection(sessions=("s1",)))
+        assert [session.id for session in await store.sessions()] == ["s0", "s2"]
+        assert await store.messages_of(["s1"]) == []
 
     async def test_entities_and_mentions_are_read(self, store: Store) -> None:
         changes = corpus(30)

@@ -17,16 +17,18 @@ from recollect.text.statement_times import Times, read_times, timed
 from recollect.text.statement_words import ARTICLES, BE, IRREGULAR, NO_RELATION, PREPOSITIONS
 
 _ID: Final = re.compile(r"[A-Za-z]{1,12}[_-]?\d+")
+# No two branches may match the same dot: else a row of initials that is no name is tried in all ways that there are.
 _NAME: Final = re.compile(
-    r"[^\W\d_](?:[\w'’&-]|\.(?=.)|(?<=\b\w)\.|(?<=\bDr|\bMr|\bMs|\bSt|\bJr|\bSr)\.|(?<=\bMrs)\.)*"
+    r"[^\W\d_](?:[\w'’&-]|\.(?=.))*(?:(?<=\b\w)\.|(?<=\bDr|\bMr|\bMs|\bSt|\bJr|\bSr)\.|(?<=\bMrs)\.)?"
 )
 _BULLET: Final = re.compile(r"(?:[-*•]|\d{1,4}[.)])\s+")
 _SENTENCE_END: Final = re.compile(
     r"(?<!\b[A-Z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bJr)(?<!\bSr)(?<!\bMrs)\.\s+(?=\S)"
 )
 _BRACKETS: Final = re.compile(r"\(([^()\[\]]+)\)\s*(?:\[([^\[\]]*)\])?\.?")
-_RULER: Final = re.compile(r"[|\s:-]*-[|\s:-]*")
+_RULER: Final = re.compile(r"[|\s:]*-[|\s:-]*")
 _COLUMNS: Final = (("subject",), ("predicate", "relation"), ("object",), ("start", "start_time"), ("end", "end_time"))
+_POSSESSIVE: Final = ("'s", "’s", "s'", "s’")
 _LONGEST_HEADING: Final = 120  # characters
 _MOST_WORDS: Final = 8
 """In a name, and in a predicate."""
@@ -132,7 +134,7 @@ def _phrases(words: list[str]) -> Phrases | None:
     predicate = words[first:last]
     if predicate and predicate[-1] in ARTICLES:
         predicate.pop()
-    if not predicate or last == len(words) or _name_end(words, last) != len(words):
+    if not predicate or _may_be_a_noun(predicate) or last == len(words) or _name_end(words, last) != len(words):
         return None
     if all(word.lower() in STOP for word in words[last:]):
         return None
@@ -140,11 +142,14 @@ def _phrases(words: list[str]) -> Phrases | None:
 
 
 def _opens_otherwise(name: list[str]) -> bool:
-    """Whether what opens a sentence with a capital may be no name: a small word, or a verb ("Joined", "Bought")."""
+    """Whether what opens a sentence with a capital may be no name: a small word, or a verb ("Joined", "Bought").
+
+    Nor is it one where it says whose the next word is ("Anna's boss").
+    """
     word = name[0].lower()
     if _ID.fullmatch(name[0]):
         return False
-    return word in STOP or word in IRREGULAR or word.endswith(("ed", "ing"))
+    return word in STOP or word in IRREGULAR or word.endswith(("ed", "ing")) or name[-1].endswith(_POSSESSIVE)
 
 
 def _name_end(words: list[str], start: int) -> int:
@@ -192,6 +197,12 @@ def _is_relation(words: list[str]) -> bool:
     """Whether a predicate that a name follows leads to it: a verb alone, or one that ends with a preposition."""
     led = words[:-1] if words[-1] in ARTICLES else words
     return len(led) == 1 or led[-1] in PREPOSITIONS
+
+
+def _may_be_a_noun(predicate: list[str]) -> bool:
+    """Whether its first word may belong to the name before it, since a verb follows ("Apple products was the")."""
+    first, rest = predicate[0], predicate[1:]
+    return first not in IRREGULAR and first.endswith("s") and any(w in IRREGULAR or w.endswith("ed") for w in rest)
 
 
 def _is_verb(word: str) -> bool:

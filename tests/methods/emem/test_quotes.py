@@ -1,5 +1,6 @@
 """Quotes are held against the segment character by character, whitespace folded (equation 6)."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -142,3 +143,11 @@ def test_a_cut_message_has_its_line_too():
     assert [one.id for one, _ in lines] == ["m0", "m1"]
     assert lines[0][1].startswith("[Wed 2024-05-01 09:30] Ada: ... ")
     assert "".join(line for _, line in lines) == text.text
+
+
+def test_what_nobody_has_dated_says_so_by_saying_nothing_and_comes_first():
+    (dated,), _ = quotes_in(reading("I met Toby."), "I met Toby.")
+    undated = replace(dated, at=None)
+    assert in_order([dated, undated]) == (undated, dated)
+    assert undated.line(2) == "[2] (said by Ada) I met Toby."
+    assert replace(undated, speaker="").line(2) == "[2] I met Toby."

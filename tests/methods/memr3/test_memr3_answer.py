@@ -81,6 +81,24 @@ async def test_it_answers_as_any_responder_does():
     assert (response.answer.text, response.derive) == ("In 2022.", None)
 
 
+@pytest.mark.parametrize(
+    ("speaker", "at", "occurred", "told"),
+    [
+        ("Ada", None, None, "(said by Ada) "),
+        ("Ada", None, LAST_YEAR, "(said by Ada; time 2022) "),
+        ("", None, LAST_YEAR, "(time 2022) "),
+        ("", None, None, ""),
+        ("", AT, None, "(said Monday, 8 May 2023, 14:10) "),
+    ],
+)
+async def test_what_nobody_has_dated_is_shown_without_a_time(speaker, at, occurred, told):
+    undated = replace(piece("sea", "The sea is grey.", speaker=speaker, occurred=occurred), mentioned=at)
+    built = parts(Shelf(undated), settle("Grey.", YEAR), concluded("Grey.", 1))
+    answer = await reason(built)
+    assert f"<snippets>\n[1] {told}The sea is grey.\n</snippets>" in built.model.prompts[0].text
+    assert answer.evidence[0].mentioned is at
+
+
 async def test_of_the_banks_own_items_every_time_is_shown():
     async with bank("I saw the lake yesterday, and I will be back in June.") as (store, retriever):
         built = parts(retriever, settle("x", found("f", 1)), concluded("x", 1))
@@ -159,7 +177,7 @@ class Noting:
 
 async def test_the_receipt_tells_recalls_models_tokens_and_notes():
     built = parts(Shelf(SUNRISE, SEA), retrieve("more", YEAR), settle("x", YEAR), concluded("In 2022.", 1))
-    receipt = (await reason(replace(built, model=Noting(built.model)), n_chk=1)).answer.receipt
+    receipt = (await reason(replace(built, model=Noting(built.model)), n_chk=1)).receipt
     assert len(receipt.recalls) == 2
     assert receipt.models == ("memr3.generate", "memr3.answer")
     assert (receipt.usage, receipt.usage.calls) == (built.model.usage, 3)

@@ -183,12 +183,27 @@ def test_dates_are_in_the_zone_of_the_question():
     assert read_time("May 2023", NOW.astimezone(EAST)) == read_date("2023-05", EAST)
 
 
-def test_a_minute_is_a_minute_long():
-    assert read_time("20 January 2025, 2:28 pm", NOW) == Interval(
+@pytest.mark.parametrize(
+    "text",
+    [
+        "20 January 2025, 2:28 pm",
+        "2025-01-20T14:28",
+        "2025-01-20 14:28 ",
+        "2025-01-20T14:28Z",
+        "2025-01-20T14:28+00:00",
+    ],
+)
+def test_a_minute_is_a_minute_long(text):
+    """As gists show it: what was told at 14:28:40 was told at 14:28."""
+    assert read_time(text, NOW) == Interval(
         start=datetime(2025, 1, 20, 14, 28, tzinfo=UTC),
         end=datetime(2025, 1, 20, 14, 29, tzinfo=UTC),
         precision=Precision.INSTANT,
     )
+
+
+def test_a_second_is_no_minute():
+    assert read_time("2025-01-20T14:28:40+00:00", NOW) == read_date("2025-01-20T14:28:40", UTC)
 
 
 @drawn(st.dates(min_value=date(1500, 1, 1), max_value=date(2099, 12, 31)), st.sampled_from("dmy"))

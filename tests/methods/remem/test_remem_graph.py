@@ -1,5 +1,8 @@
 """The edges between gists: how alike they must be, how many there are, and what else is not among them."""
 
+from itertools import combinations
+
+import numpy as np
 import pytest
 from indexing_bank import AT, NOW, Pointing, edges, held, opened, recipe, reply, said
 
@@ -134,3 +137,20 @@ async def test_without_synonyms_there_are_none():
         bank = await memory.bank("bank")
         await bank.retain(said("Toby sleeps here.", "Toby sleeps here."), session="s", wait=True)
         assert await edges(bank, LinkKind.SYNONYMY) == {}
+
+
+async def test_edges_are_those_of_all_pairs_however_many_gists_come_at_once():
+    rng = np.random.default_rng(3)
+    vectors = {f"tree{n:02}": tuple(rng.normal(size=3)) for n in range(30)}
+    async with opened(embedder=Pointing(vectors), recipe=recipe(theta_syn=0.6, synonyms=30)) as memory:
+        bank = await memory.bank("bank")
+        await bank.retain(said(*(f"A {name} stands." for name in vectors)), session="s", wait=True)
+        found = await edges(bank, LinkKind.SYNONYMY)
+    kept = {f"A {name} stands.": np.array(one).astype(np.float16).astype(float) for name, one in vectors.items()}
+    expected = {
+        (later, earlier): float(kept[later] @ kept[earlier])
+        for earlier, later in combinations(kept, 2)
+        if kept[later] @ kept[earlier] >= 0.6 - 5e-4
+    }
+    assert found.keys() == expected.keys()
+    assert found == {pair: pytest.approx(min(cosine, 1.0), abs=1e-5) for pair, cosine in expected.items()}

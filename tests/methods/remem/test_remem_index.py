@@ -377,6 +377,34 @@ async def test_what_was_read_of_the_rest_alone_is_not_told_twice():
     assert await held(bank, ItemKind.TRIPLE) == {"And told Ada drove it!": ("m1",)}
 
 
+async def test_with_a_name_from_elsewhere_the_rest_is_not_told_twice_and_elsewhere_is_not_read_again():
+    def answer(prompt, answer_type):
+        told = [(number, words.replace("He ", "Zoe ")) for number, _, words in told_in(prompt.text)]
+        gists = [gist(words, number) for number, words in told]
+        if len(told) > 1:
+            gists.append(gist(" ".join(words for _, words in told), *(number for number, _ in told)))
+        if answer_type is ExtractedGists:
+            return ExtractedGists(gists=tuple(gists))
+        return ExtractedFacts(facts=tuple(fact("Zoe", "told", one.text, *one.messages) for one in gists))
+
+    model = FunctionModel(answer)
+    async with opened(model=model) as memory:
+        bank = await memory.bank("bank")
+        await bank.retain(said("I met Zoe in town.", "It rained."), session="s1", wait=True)
+        await bank.retain(said("He eats plums.", "Then he slept.", first=2), session="s2", wait=True)
+        assert ("m2", "m0") in (await held(bank, ItemKind.GIST)).values()
+        before = await held(bank, ItemKind.TRIPLE)
+        asked = len(model.prompts)
+        await bank.forget(messages="m3")
+        assert await bank.work() == ()
+        assert {prompt.subject for prompt in model.prompts[asked:]} == {"s2#0"}
+        gists = await bank._store.items_of([ItemKind.GIST])
+        assert sorted(item.sources for item in gists) == [("m0",), ("m0", "m1"), ("m1",), ("m2", "m0")]
+        assert await held(bank, ItemKind.TRIPLE) == {
+            words: sources for words, sources in before.items() if "m3" not in sources
+        }
+
+
 async def test_words_repeated_without_citing_them_go_with_them():
     told = ExtractedGists(gists=(gist("Ada's door opens with 48151623.", 2),))
     facts = ExtractedFacts(facts=(fact("door", "opens with", "48151623", 2),))

@@ -58,9 +58,9 @@ def test_both_numbers_can_be_set():
     assert (steps_for("Who sang?", settings), steps_for("How many sang?", settings)) == (2, 7)
 
 
-@pytest.mark.parametrize("settings", [{"recollecting": 0}, {"reasoning": -1}])
-def test_there_is_at_least_one_step(settings):
-    with pytest.raises(InvalidInput, match="at least 1"):
+@pytest.mark.parametrize("settings", [{"recollecting": 1}, {"reasoning": 1}, {"reasoning": -1}])
+def test_there_are_at_least_two_steps_since_the_last_one_cannot_look(settings):
+    with pytest.raises(InvalidInput, match="at least 2"):
         ReactSettings(**settings)
 
 

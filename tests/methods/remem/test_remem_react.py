@@ -164,11 +164,11 @@ async def test_after_the_last_step_comes_the_end_whatever_was_called(question, s
 
 
 async def test_the_steps_can_be_set():
-    settings = ReactSettings(recollecting=1)
+    settings = ReactSettings(recollecting=2)
     async with choir() as store:
-        answer, model = await respond(store, look("opera"), settings=settings)
-    assert len(steps_of(model)) == 1
-    assert (answer.abstained, answer.text) == (True, NOTHING_FOUND)  # the only step could not look for anything
+        answer, model = await respond(store, look("opera"), over(), concludes("Ada", 1), settings=settings)
+    assert len(steps_of(model)) == 2
+    assert answer.text == "Ada"
 
 
 async def test_the_answer_may_come_early():

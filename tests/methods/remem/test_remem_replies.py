@@ -56,6 +56,11 @@ def test_other_brackets_are_left_alone():
     assert item.text == "[20 January 2025, 2:28 pm] [Toby] sleeps [sic]."
 
 
+def test_brackets_that_are_never_closed_are_read_in_passing():
+    (item,) = gists(gist(f"[{'1' * 50_000} Ada rose.", 1))
+    assert item.text.endswith("1 Ada rose.")
+
+
 def test_it_was_said_when_the_last_of_its_messages_was():
     (item,) = gists(gist("Ada rose.", 2, 1, 2))
     assert (item.sources, item.mentioned, item.text[:27]) == (

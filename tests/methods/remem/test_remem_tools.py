@@ -305,6 +305,8 @@ async def test_kinds_that_the_question_leaves_out_are_not_looked_for():
         neither = await tools(store, scope=Scope(kinds=(ItemKind.TURN,))).semantic_retrieve("Ada")
     assert (len(found.gists), found.facts) == (3, ())
     assert (entity.items, count.number, neither.items) == ((), 0, ())
+    assert "leaves facts out" in entity.note
+    assert "leaves facts out" in count.note  # so that 0 is not taken for what there is
 
 
 async def test_items_are_given_as_they_were_at_a_moment():

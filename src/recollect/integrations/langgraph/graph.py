@@ -119,8 +119,9 @@ def memr3_graph(
     """
     settings = settings or LoopSettings()
     if isinstance(source, Bank):
-        chosen = source._model if model is None else chosen_model(model, settings_from(os.environ))
-        nodes = Nodes(source._method(None).retriever, source._store, chosen, settings, clock)
+        parts = source.parts()
+        chosen = parts.model if model is None else chosen_model(model, settings_from(os.environ))
+        nodes = Nodes(parts.retriever, parts.reader, chosen, settings, clock)
     else:
         nodes = Nodes(source, reader, chosen_model(model, settings_from(os.environ)), settings, clock)
     graph = StateGraph(Course, input_schema=Asked, output_schema=Told)

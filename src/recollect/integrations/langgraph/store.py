@@ -116,26 +116,30 @@ class BankStore(BaseStore):
         kept = (await self._kept([(namespace, key)])).get((namespace, key))
         return item_of(kept[-1]) if kept else None
 
-    async def _items(self, ids: Iterable[str] | None = None) -> dict[str, Item]:
+    async def _items(self, ids: Iterable[str]) -> dict[str, Item]:
         """Items by the ids of their messages, in the order in which these were kept."""
         return {message.id: item_of(message) for message in await self._portal.bank.messages(ids)}
 
     async def _namespaces(self) -> list[Namespace]:
-        messages = await self._portal.bank.messages()
-        return [namespace_of(session) for session in dict.fromkeys(one.session for one in messages)]
+        return [namespace_of(session.id) for session in await self._portal.bank.sessions()]
+
+    async def _sessions_below(self, prefix: Namespace) -> list[str]:
+        return [session_of(one) for one in await self._namespaces() if below(one, prefix)]
+
+    async def _messages_below(self, prefix: Namespace) -> list[StoredMessage]:
+        if not prefix:
+            return await self._portal.bank.messages()
+        return await self._portal.bank.messages_of(await self._sessions_below(prefix))
 
     async def _listed(self, op: SearchOp) -> list[SearchItem]:
-        items = (one for one in (await self._items()).values() if below(one.namespace, op.namespace_prefix))
+        items = [item_of(message) for message in await self._messages_below(op.namespace_prefix)]
         meant = [one for one in items if fits(one.value, op.filter or {})]
         return [scored(one, None) for one in meant[op.offset : op.offset + op.limit]]
 
     async def _recalled(self, op: SearchOp) -> list[SearchItem]:
-        sessions: list[str] = []
-        if op.namespace_prefix:
-            inside = [one for one in await self._namespaces() if below(one, op.namespace_prefix)]
-            if not inside:
-                return []
-            sessions = [session_of(one) for one in inside]
+        sessions = await self._sessions_below(op.namespace_prefix) if op.namespace_prefix else []
+        if op.namespace_prefix and not sessions:
+            return []
         wanted = count = op.offset + op.limit
         while count:
             recall = await self._portal.bank.recall(

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
-from recollect.agent.evidence import indented, one_line, weekday_and_time
+from recollect.agent.evidence import indented, one_line, said
 from recollect.domain.items import ItemKind
 from recollect.methods.emem.reading import Reading
 from recollect.text.fence import fenced
 
 TAG: Final = "segment"
 
+_BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """Words that were read, who said the first of them and when.
+    """Words that were read, who said the first of them and when, where that is known.
 
     ``messages`` are the ids of those that the words are of, in order. ``id`` and ``kind`` are of what they were read
     in: the segment, or, where single items stand in for segments, the item. ``shows`` is the assistant's word.
@@ -32,7 +34,7 @@ class Quote:
     kind: ItemKind
     words: str
     speaker: str
-    at: datetime
+    at: datetime | None
     messages: tuple[str, ...]
     segment: int | None = None
     shows: str = ""
@@ -49,8 +51,8 @@ class Quote:
 
     def line(self, number: int) -> str:
         """The quote as the master sees it."""
-        said = f"said {weekday_and_time(self.at)} by {one_line(self.speaker)}"
-        return f"[{number}] ({said}) {indented(self.words)}"
+        told = said(self.at, self.speaker)
+        return f"[{number}] ({told}) {indented(self.words)}" if told else f"[{number}] {indented(self.words)}"
 
 
 def shown(reading: Reading) -> str:
@@ -133,5 +135,12 @@ def once(quotes: Iterable[Quote], known: Iterable[Quote] = ()) -> tuple[Quote, .
 
 
 def in_order(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
-    """Segment by segment, and in each by the time at which it was said, so that what came later is read later."""
-    return tuple(sorted(quotes, key=lambda quote: (-1 if quote.segment is None else quote.segment, quote.at)))
+    """Segment by segment, and in each by the time at which it was said, so that what came later is read later.
+
+    What has no time comes before what has one.
+    """
+
+    def place(quote: Quote) -> tuple[int, datetime]:
+        return -1 if quote.segment is None else quote.segment, quote.at or _BEFORE_ALL
+
+    return tuple(sorted(quotes, key=place))

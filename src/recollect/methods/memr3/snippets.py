@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from recollect.agent.evidence import dated, indented, one_line, weekday_and_time
+from recollect.agent.evidence import dated, indented, said
 from recollect.domain.items import Item
 from recollect.domain.loops import Snippet
 from recollect.domain.recalls import Evidence
@@ -32,11 +32,12 @@ def _shown(evidence: Evidence, item: Item | None) -> str:
         whole = evidence.text == item.text
         times = tuple(one for one in item.occurrences if whole or one.words in evidence.text)
         return dated(replace(item, text=evidence.text, occurrences=times))
-    return f"({'; '.join(_told(evidence))}) {indented(evidence.text)}"
+    told = "; ".join(_told(evidence))
+    return f"({told}) {indented(evidence.text)}" if told else indented(evidence.text)
 
 
 def _told(evidence: Evidence) -> Iterator[str]:
-    by = f" by {one_line(evidence.speaker)}" if evidence.speaker else ""
-    yield f"said {weekday_and_time(evidence.mentioned)}{by}"
+    if known := said(evidence.mentioned, evidence.speaker):
+        yield known
     if evidence.occurred is not None:
         yield f"time {describe(evidence.occurred)}"

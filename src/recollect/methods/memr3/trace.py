@@ -36,7 +36,7 @@ def _learnt(one: Round) -> Iterator[str]:
         yield f"known now: {one_line(finding.fact)} {marks(finding.snippets)}"
     if one.after.gaps:
         yield f"missing: {', '.join(one_line(gap.missing) for gap in one.after.gaps)}"
-    else:
+    elif one.is_complete:
         yield "nothing is missing"
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
 from recollect.domain.time import Interval, Precision
@@ -19,6 +19,7 @@ Value = str | int
 _MOST: Final = 2**31 - 1  # more than any list has, and less than a store can count to
 _PLACES: Final = ("subject", "predicate", "object")
 _OPERATORS: Final = {"start_operator": Comparison.GE, "end_operator": Comparison.LE}
+_TO_THE_MINUTE: Final = re.compile(r"[T ]\d\d:\d\d(?!:\d)(?:Z|[+-]|\s*$)")
 _CLOCK: Final = re.compile(r",? (?P<hour>\d{1,2}):(?P<minute>\d{2})(?: ?(?P<half>[ap])m)?$", re.I)
 
 
@@ -84,16 +85,25 @@ def understood(name: str, arguments: Mapping[str, object], now: datetime) -> Req
 def read_time(text: str, now: datetime) -> Interval:
     """A time as a model writes it: an ISO date, whole or in part, or words ("20 January 2025", "the 1950s").
 
+    A time of day that has no seconds is that minute, however it is written.
+
     Raises:
         ValueError: it is no time that has a beginning and an end.
     """
     try:
-        return read_date(text, now.tzinfo)
+        return _in_iso(text, now.tzinfo)
     except ValueError:
         found = _in_words(text, now)
     if found is None:
         raise ValueError(f"{text!r} is no time that can be read; write 2023, 2023-07, 2023-07-09 or May 2023")
     return found
+
+
+def _in_iso(text: str, zone: tzinfo | None) -> Interval:
+    time = read_date(text, zone)
+    if time.start is None or not _TO_THE_MINUTE.search(text):
+        return time
+    return replace(time, end=time.start + timedelta(minutes=1))
 
 
 def _in_words(text: str, now: datetime) -> Interval | None:

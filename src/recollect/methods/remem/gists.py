@@ -25,7 +25,7 @@ from recollect.text.when.words import ENGLISH_MONTHS
 
 GISTS: Final = "remem.gists"
 
-_STAMP: Final = re.compile(r"\s*(?:\[[^\[\]]*\d[^\[\]]*\]\s*)+")
+_STAMP: Final = re.compile(r"\s*(?:\[[^\[\]\d]*\d[^\[\]]*\]\s*)+")
 
 
 def check_gists(reply: ExtractedGists, chunk: Chunk) -> None:

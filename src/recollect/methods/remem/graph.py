@@ -5,6 +5,7 @@ A triple is the edge between its phrases itself, so that a context edge leads to
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -48,12 +49,22 @@ async def synonymy_links(
         return []
     near = [await _near(entry, reader, settings, without) for entry in gists]
     known = await reader.vectors({id_ for ids in near for id_ in ids})
-    links: list[Link] = []
     kept = {id_: _as_kept(vector) for id_, vector in known.items()}
-    batch = [(entry.item.id, _as_kept(entry.vector)) for entry in gists]
-    for place, (id_, vector) in enumerate(batch):
-        others = {other: kept[other] for other in near[place] if other in kept} | dict(batch[:place])
-        links.extend(_synonyms(id_, vector, others, settings))
+    return await asyncio.to_thread(_joined, gists, near, kept, settings)
+
+
+def _joined(
+    gists: Sequence[IndexedItem], near: Sequence[Sequence[str]], kept: Mapping[str, Vector], settings: IndexSettings
+) -> list[Link]:
+    """Each gist to those near it that are kept, and to those before it; a batch may have hundreds."""
+    batch = [entry.item.id for entry in gists]
+    vectors = np.array([_as_kept(entry.vector) for entry in gists])
+    links: list[Link] = []
+    for place, id_ in enumerate(batch):
+        there = [other for other in near[place] if other in kept]
+        others = np.array([kept[other] for other in there]).reshape(len(there), vectors.shape[1])
+        cosines = np.concatenate([others @ vectors[place], vectors[:place] @ vectors[place]])
+        links.extend(_synonyms(id_, [*there, *batch[:place]], cosines, settings))
     return links
 
 
@@ -65,16 +76,10 @@ async def _near(entry: IndexedItem, reader: StoreReader, settings: IndexSettings
     return [item.id for _, item in await search.load(alike)]
 
 
-def _synonyms(id_: str, vector: Vector, others: Mapping[str, Vector], settings: IndexSettings) -> list[Link]:
+def _synonyms(id_: str, others: Sequence[str], cosines: Vector, settings: IndexSettings) -> list[Link]:
     """A gist to the most alike of others, at most so many, and only where they are alike enough."""
-    if not others:
-        return []
-    cosines = np.stack(list(others.values())) @ vector
-    alike = {
-        other: min(round(cosine, _DIGITS), 1.0)
-        for other, cosine in zip(others, cosines.tolist(), strict=True)
-        if cosine >= settings.theta_syn - _ROUNDING
-    }
+    enough = np.flatnonzero(cosines >= settings.theta_syn - _ROUNDING).tolist()
+    alike = {others[at]: min(round(float(cosines[at]), _DIGITS), 1.0) for at in enough}
     chosen = sorted(alike, key=lambda other: (-alike[other], other))[: settings.synonyms]
     return [Link(source=id_, target=other, kind=LinkKind.SYNONYMY, weight=alike[other]) for other in chosen]
 

@@ -48,6 +48,7 @@ class ToolSettings:
 class ReactSettings:
     """How far the agent goes: so many steps to recollect, and so many where a question needs reasoning over time.
 
+    There are at least two: the last one can only answer, and an answer rests on what was found before it.
     ``tiser`` has the answer reasoned out over a timeline that is reflected on (Bazaga et al., 2025).
     """
 
@@ -58,5 +59,5 @@ class ReactSettings:
 
     def __post_init__(self) -> None:
         for name in ("recollecting", "reasoning"):
-            if getattr(self, name) < 1:
-                raise InvalidInput(f"{name} is {getattr(self, name)}; it must be at least 1")
+            if getattr(self, name) < 2:
+                raise InvalidInput(f"{name} is {getattr(self, name)}; it must be at least 2: to look, and to answer")

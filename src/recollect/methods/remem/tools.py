@@ -34,6 +34,8 @@ REPEATED: Final = (
     "the very same call was made before, and its observation stands above; change an argument, or take another tool"
 )
 
+NO_FACTS: Final = "The question leaves facts out by its kinds: none were looked for, and none were counted."
+
 Ranked = Sequence[tuple[Item, float]]
 
 
@@ -280,7 +282,9 @@ class Toolkit:
 
     async def _meant(self, request: Request) -> Wanted:
         scope = self._scope(ItemKind.TRIPLE, request.when)
-        return await wanted(request, self._reader, scope) if scope else Wanted(pattern=pattern_of(request))
+        if scope is None:
+            return Wanted(pattern=pattern_of(request), note=NO_FACTS)
+        return await wanted(request, self._reader, scope)
 
     async def _facts(self, request: Request, meant: Wanted) -> Page:
         scope = self._scope(ItemKind.TRIPLE, request.when)

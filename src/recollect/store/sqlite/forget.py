@@ -15,7 +15,7 @@ from recollect.domain.changes import Changeset
 from recollect.domain.items import ItemKind
 from recollect.domain.time import Interval, to_micros
 from recollect.errors import StaleWrite
-from recollect.store.protocol import Selection, Torn
+from recollect.store.protocol import Selection
 from recollect.store.sqlite.commit import numbers_of, write_changes
 from recollect.store.sqlite.database import Database, read_state
 from recollect.store.sqlite.dump import indexed
@@ -25,6 +25,7 @@ from recollect.store.sqlite.search import loaded_items
 from recollect.store.sqlite.segments import torn_segments
 from recollect.store.sqlite.sql import phrase, query
 from recollect.store.sqlite.traces import pieces_in, pieces_of
+from recollect.store.torn import Torn
 
 _FOREVER = int(np.iinfo(np.int64).max)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.banks import BankInfo
+from recollect.domain.changes import Session
 from recollect.domain.entities import Entity, Mention, NameInUse
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import LinkKind
@@ -28,7 +29,7 @@ from recollect.store.search import TriplePage
 from recollect.store.sqlite.commit import numbers_of
 from recollect.store.sqlite.database import Database, read_state
 from recollect.store.sqlite.live import LiveIndex
-from recollect.store.sqlite.rows import Row, entity_from, merge_from, message_from, utc_from
+from recollect.store.sqlite.rows import Row, entity_from, merge_from, message_from, session_from, utc_from
 from recollect.store.sqlite.search import SqliteSearch, load_items, loaded_items
 from recollect.store.sqlite.segments import messages_in, segments_by_message, segments_in, stream_of, unsegmented
 from recollect.store.sqlite.sql import query
@@ -95,6 +96,12 @@ class SqliteReader:
         else:
             rows = await self._read("messages_by_id", (json.dumps(list(ids)),))
         return [message_from(row) for row in rows]
+
+    async def messages_of(self, sessions: Iterable[str]) -> list[StoredMessage]:
+        return [message_from(row) for row in await self._read("messages_of", (json.dumps(list(sessions)),))]
+
+    async def sessions(self) -> list[Session]:
+        return [session_from(row) for row in await self._read("sessions")]
 
     async def messages_before(self, session: str, position: int, count: int) -> list[StoredMessage]:
         bounds = {"session": session, "position": position, "count": count}

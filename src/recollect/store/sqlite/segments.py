@@ -9,9 +9,9 @@ from itertools import groupby
 
 from recollect.domain.messages import StoredMessage
 from recollect.domain.segments import Segment, Stream
-from recollect.store.protocol import TornSegment
 from recollect.store.sqlite.rows import Row, message_from, reads_row
 from recollect.store.sqlite.sql import query
+from recollect.store.torn import TornSegment
 
 
 def put_segments(connection: sqlite3.Connection, segments: Sequence[Segment], numbers: Mapping[str, int]) -> None:

@@ -21,7 +21,7 @@ from recollect.domain.receipts import ForgetReceipt
 from recollect.domain.time import to_micros
 from recollect.domain.usage import Cost, LedgerEntry, Usage
 from recollect.errors import StaleWrite, StoreUnavailable
-from recollect.store.protocol import Selection, Torn
+from recollect.store.protocol import Selection
 from recollect.store.sqlite.commit import numbers_of, require_vectors, require_version, vector_blob, write_changes
 from recollect.store.sqlite.database import record_embedder
 from recollect.store.sqlite.dump import dump
@@ -41,6 +41,7 @@ from recollect.store.sqlite.reader import SqliteReader
 from recollect.store.sqlite.rows import entity_row, merge_from
 from recollect.store.sqlite.sql import query
 from recollect.store.sqlite.states import erase_states, states_folder
+from recollect.store.torn import Torn
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -68,10 +68,12 @@ WHERE s.item IN (SELECT value FROM json_each(:items)) AND m.seq NOT IN (SELECT s
 ORDER BY m.seq;
 
 -- name: left_to_read_again
+-- Of another session a gist or triple has a name at most: what was read of that session itself is all there.
 SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded, important FROM message
 WHERE seq NOT IN (SELECT seq FROM temp.doomed) AND seq IN (
-    SELECT s.message FROM item i JOIN source s ON s.item = i.seq
+    SELECT s.message FROM item i JOIN source s ON s.item = i.seq JOIN message m ON m.seq = s.message
     WHERE i.seq IN (SELECT value FROM json_each(:items)) AND i.kind NOT IN ('turn', 'summary')
+      AND (i.kind NOT IN ('gist', 'triple') OR m.session = i.session)
       AND NOT EXISTS (SELECT 1 FROM derivation d JOIN item o ON o.seq = d.origin WHERE d.item = i.seq AND o.kind <> 'turn')
 )
 ORDER BY seq;

@@ -55,6 +55,10 @@ SELECT id, session, position, speaker, role, text, captions, at, at_offset, reco
 SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded, important
 FROM message WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq;
 
+-- name: messages_of
+SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded, important
+FROM message WHERE session IN (SELECT value FROM json_each(?)) ORDER BY seq;
+
 -- name: unread
 SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded, important FROM message
 WHERE NOT EXISTS (SELECT 1 FROM source s JOIN item i ON i.seq = s.item
