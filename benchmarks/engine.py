@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.corpus import Corpus
+from benchmarks.machine import hand_over, whole_number
 from benchmarks.worker import Plan
 from recollect.evals.dataset import Dataset
 from recollect.evals.provenance import gather_provenance
@@ -138,9 +139,11 @@ def _ratio(value: float | None) -> str:
 
 def _options(arguments: Sequence[str] | None) -> tuple[Options, argparse.Namespace]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.engine", description=__doc__.splitlines()[0])
-    parser.add_argument("--items", type=_count, nargs="+", default=[1000, 10_000, 100_000], help="sizes to measure")
-    parser.add_argument("--batch", type=_count, default=500, help="messages a call of retain, one session each")
-    parser.add_argument("--queries", type=_count, default=200, help="questions asked of each size")
+    parser.add_argument(
+        "--items", type=whole_number, nargs="+", default=[1000, 10_000, 100_000], help="sizes to measure"
+    )
+    parser.add_argument("--batch", type=whole_number, default=500, help="messages a call of retain, one session each")
+    parser.add_argument("--queries", type=whole_number, default=200, help="questions asked of each size")
     parser.add_argument("--singles", type=int, default=300, help="messages retained one a call; 0 for none")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
@@ -158,21 +161,9 @@ def _options(arguments: Sequence[str] | None) -> tuple[Options, argparse.Namespa
     return options, given
 
 
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
-    return number
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     options, given = _options(arguments)
-    report = measure(options)
-    written = report.to_json()
-    if given.out:
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        given.out.write_text(written + "\n", "utf-8")
-    print(written if given.json else report.to_table())
+    hand_over(measure(options), given)
 
 
 if __name__ == "__main__":

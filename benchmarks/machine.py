@@ -1,11 +1,13 @@
-"""What a process takes of the machine, and where a figure comes from."""
+"""What a process takes of the machine, and what the programs that measure it have in common."""
 
 from __future__ import annotations
 
+import argparse
 import resource
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 _STATUS = Path("/proc/self/status")
 
@@ -33,3 +35,32 @@ def quantile(values: Sequence[float], share: float) -> float:
     """The value at or below which a share of them lies, by the nearest rank; ``values`` is not empty."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+class Report(Protocol):
+    """What was measured."""
+
+    def to_json(self) -> str: ...
+
+    def to_table(self) -> str: ...
+
+
+def whole_number(text: str) -> int:
+    """An option that is 1 or more.
+
+    Raises:
+        ArgumentTypeError: it is less.
+    """
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number
+
+
+def hand_over(report: Report, given: argparse.Namespace) -> None:
+    """Print a report as a table, or as one JSON object with ``--json``; write that to the file ``--out`` too."""
+    written = report.to_json()
+    if given.out:
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        given.out.write_text(written + "\n", "utf-8")
+    print(written if given.json else report.to_table())

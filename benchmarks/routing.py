@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import fmean
 
 from benchmarks.baselines import Bm25, ranked
+from benchmarks.machine import hand_over
 from recollect.app import embedder_named
 from recollect.domain.queries import Query
 from recollect.evals.bootstrap import Estimate, bootstrap_mean
@@ -273,10 +274,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             at=datetime.now(UTC),
         )
     )
-    if given.out:
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        given.out.write_text(report.to_json() + "\n", "utf-8")
-    print(report.to_json() if given.json else report.to_table())
+    hand_over(report, given)
 
 
 if __name__ == "__main__":

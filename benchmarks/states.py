@@ -24,7 +24,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from benchmarks.machine import peak_rss_mb
+from benchmarks.machine import hand_over, peak_rss_mb
 from recollect.evals.dataset import Dataset
 from recollect.evals.provenance import gather_provenance
 from recollect.evals.table import align
@@ -279,10 +279,7 @@ def _options(arguments: Sequence[str] | None) -> tuple[Options, argparse.Namespa
 def main(arguments: Sequence[str] | None = None) -> None:
     options, given = _options(arguments)
     report = measure(options)
-    if given.out:
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        given.out.write_text(report.to_json() + "\n", "utf-8")
-    print(report.to_json() if given.json else report.to_table())
+    hand_over(report, given)
 
 
 if __name__ == "__main__":

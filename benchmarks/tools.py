@@ -22,7 +22,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import TypedDict
 
-from benchmarks.machine import quantile
+from benchmarks.machine import hand_over, quantile, whole_number
 from benchmarks.toolgraph import FIRST_YEAR, YEARS, ToolGraph
 from recollect import Bank, Memory
 from recollect.app import embedder_named
@@ -201,8 +201,8 @@ def _rounded(value: float) -> float:
 
 def _options(arguments: Sequence[str] | None) -> tuple[Options, argparse.Namespace]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tools", description=__doc__.splitlines()[0])
-    parser.add_argument("--facts", type=_count_of, nargs="+", default=[10_000, 100_000], help="sizes to measure")
-    parser.add_argument("--calls", type=_count_of, default=200, help="calls of each kind")
+    parser.add_argument("--facts", type=whole_number, nargs="+", default=[10_000, 100_000], help="sizes to measure")
+    parser.add_argument("--calls", type=whole_number, default=200, help="calls of each kind")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.add_argument("--out", type=Path, help="write the JSON object to this file too")
@@ -211,21 +211,9 @@ def _options(arguments: Sequence[str] | None) -> tuple[Options, argparse.Namespa
     return Options(facts=tuple(given.facts), calls=given.calls, seed=given.seed, load=load), given
 
 
-def _count_of(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
-    return number
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     options, given = _options(arguments)
-    report = measure(options)
-    written = report.to_json()
-    if given.out:
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        given.out.write_text(written + "\n", "utf-8")
-    print(written if given.json else report.to_table())
+    hand_over(measure(options), given)
 
 
 if __name__ == "__main__":

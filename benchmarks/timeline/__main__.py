@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from benchmarks.machine import hand_over
 from benchmarks.timeline.facts import UNITS
 from benchmarks.timeline.graphs import GraphSettings
 from benchmarks.timeline.run import Options, load_average, run
@@ -25,11 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     graphs = GraphSettings(facts=given.facts, precision=given.precision)
     options = Options(questions=given.questions, seed=given.seed, graphs=graphs, load=load_average())
     report = asyncio.run(run(options))
-    written = report.to_json()
-    if given.out:
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        given.out.write_text(written + "\n", "utf-8")
-    print(written if given.json else report.to_table())
+    hand_over(report, given)
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:

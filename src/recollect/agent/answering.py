@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from recollect.agent.evidence import Gathered, weekday_and_time
 from recollect.domain.answers import Answer, AnswerReceipt, Step
@@ -18,6 +18,7 @@ from recollect.text.fence import fenced
 T = TypeVar("T")
 
 NOTHING_FOUND: Final = "Memory holds nothing on this."
+NO_USAGE: Final = Usage()
 
 
 def require_answer(answer: str, *, abstained: bool, citations: Sequence[object]) -> None:
@@ -89,7 +90,12 @@ def nothing_found(gathered: Gathered, began: float) -> Answer:
 
 
 def receipt_of(
-    recalls: Sequence[Recall], replies: Sequence[Reply[T]], began: float, notes: Sequence[str] = ()
+    recalls: Sequence[Recall],
+    replies: Sequence[Reply[Any]],
+    began: float,
+    notes: Sequence[str] = (),
+    *,
+    lost: Usage = NO_USAGE,
 ) -> AnswerReceipt:
     """How an answer was made. What a recall could not do is a note: evidence may be missing for that alone.
 
@@ -98,13 +104,14 @@ def receipt_of(
         replies: of the models that were asked.
         began: the moment, on the performance counter, of the question.
         notes: what else was left undone.
+        lost: what calls cost that failed.
     """
     receipts = tuple(recall.receipt for recall in recalls)
     spent = [*(reply.usage for reply in replies), *(receipt.usage for receipt in receipts)]
     return AnswerReceipt(
         recalls=receipts,
         models=tuple(dict.fromkeys(reply.model for reply in replies)),
-        usage=sum(spent, Usage()),
+        usage=sum(spent, lost),
         seconds=time.perf_counter() - began,
         notes=tuple(dict.fromkeys((*left_undone(recalls), *notes))),
     )

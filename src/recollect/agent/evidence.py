@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from recollect.domain.answers import Citation, Step
+from recollect.domain.answers import Citation, Step, citation_of
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.queries import Query
 from recollect.domain.recalls import Evidence, Recall
@@ -78,8 +78,7 @@ class Gathered:
 
     def cited(self, numbers: Iterable[int]) -> tuple[Citation, ...]:
         """Citations of entries, each once."""
-        cited = [self.entry(number).evidence for number in dict.fromkeys(numbers)]
-        return tuple(Citation(id=one.id, kind=one.kind, text=one.text, sources=one.sources) for one in cited)
+        return tuple(citation_of(self.entry(number).evidence) for number in dict.fromkeys(numbers))
 
     def shown(self) -> str:
         """The entries in their sections, fenced: nothing that an entry says can close its section or open another."""
@@ -169,11 +168,10 @@ def said(at: datetime | None, speaker: str) -> str:
 
 
 def _times_of(item: Item) -> list[str]:
-    said = weekday_and_time(item.mentioned)
     if item.kind in WORDS:
         meant = [f'"{one_line(one.words)}" is {describe(one.interval)}' for one in item.occurrences]
-        return [f"said {said} by {one_line(item.speaker)}", *meant]
+        return [said(item.mentioned, item.speaker), *meant]
     if item.kind is ItemKind.OPINION:
-        return [f"confidence {item.confidence or 0.0:.2f}", f"since {said}"]
+        return [f"confidence {item.confidence or 0.0:.2f}", f"since {weekday_and_time(item.mentioned)}"]
     told = dict.fromkeys(describe(one.interval) for one in item.occurrences)
-    return [*(f"time {when}" for when in told), f"said {said}"]
+    return [*(f"time {when}" for when in told), said(item.mentioned, "")]

@@ -52,6 +52,11 @@ def session_jobs(kind: str, messages: Iterable[StoredMessage], due: datetime) ->
     return tuple(_job(kind, session, ids, due) for session, ids in sessions.items())
 
 
+def short(text: str) -> str:
+    """What a complaint about a reply calls the part that it is about: its first 60 characters, in quotes."""
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+
+
 async def read_every(calls: Iterable[Awaitable[T]]) -> list[T | Exception]:
     """What each of the calls gave or raised, made at once; returns when the last has ended, so that none goes on
     unseen."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from recollect.domain.items import ItemKind
+from recollect.domain.items import Item, ItemKind
 from recollect.domain.loops import Trace
 from recollect.domain.recalls import Evidence, RecallReceipt
 from recollect.domain.usage import Usage
@@ -20,6 +20,11 @@ class Citation:
     kind: ItemKind
     text: str
     sources: tuple[str, ...]
+
+
+def citation_of(piece: Evidence | Item) -> Citation:
+    """A citation of a whole piece of evidence."""
+    return Citation(id=piece.id, kind=piece.kind, text=piece.text, sources=piece.sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from recollect.domain.items import ItemKind
+from recollect.domain.items import Item, ItemKind
 from recollect.domain.time import Interval
 from recollect.domain.usage import Usage
 
@@ -49,6 +49,24 @@ class Evidence:
     why: tuple[Why, ...]
     tokens: int
     label: str = ""
+
+
+def evidence_of(item: Item, score: float, why: tuple[Why, ...]) -> Evidence:
+    """A whole item as a piece of evidence."""
+    return Evidence(
+        id=item.id,
+        kind=item.kind,
+        text=item.text,
+        session=item.session,
+        speaker=item.speaker,
+        sources=item.sources,
+        mentioned=item.mentioned,
+        occurred=item.occurred,
+        score=score,
+        why=why,
+        tokens=item.tokens,
+        label=item.label,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from recollect.domain.items import Item
 from recollect.domain.queries import Query
-from recollect.domain.recalls import ArmStatus, Evidence, Recall, RecallReceipt, Why
+from recollect.domain.recalls import ArmStatus, Recall, RecallReceipt, Why, evidence_of
 from recollect.errors import RecallFailed
 from recollect.models.embedder import Embedder
 from recollect.models.reranker import Reranker
@@ -82,7 +82,7 @@ class TemprRetriever:
         room = fitting(tokens, query.max_tokens)
         reasons = _reasons(found, [candidate.ref for candidate in kept[:room]])
         return Recall(
-            evidence=tuple(_evidence(candidate, reasons[candidate.ref]) for candidate in kept[:room]),
+            evidence=tuple(evidence_of(one.item, one.score, reasons[one.ref]) for one in kept[:room]),
             receipt=RecallReceipt(
                 arms=tuple(arm.report for arm in found.values()),
                 fusion=settings.fusion.value,
@@ -164,21 +164,3 @@ def _reasons(found: Mapping[Arm, Found], refs: Sequence[int]) -> dict[int, tuple
             why = Why(arm=arm.value, rank=ranks[ref], score=float(hits.scores[ranks[ref] - 1]))
             reasons[ref] = (*reasons[ref], why)
     return reasons
-
-
-def _evidence(candidate: Candidate, why: tuple[Why, ...]) -> Evidence:
-    item = candidate.item
-    return Evidence(
-        id=item.id,
-        kind=item.kind,
-        text=item.text,
-        session=item.session,
-        speaker=item.speaker,
-        sources=item.sources,
-        mentioned=item.mentioned,
-        occurred=item.occurred,
-        score=candidate.score,
-        why=why,
-        tokens=item.tokens,
-        label=item.label,
-    )

@@ -197,9 +197,9 @@ def _evidence(known: Known, quotes: Sequence[Quote], max_tokens: int | None) -> 
 
 def _receipt(known: Known, replies: Sequence[Reply[Any]], began: float, notes: Sequence[str] = ()) -> AnswerReceipt:
     """How the answer was made; what assistants cost that brought nothing counts too."""
-    receipt = receipt_of(known.recalls, replies, began, (*known.notes, *notes))
-    lost = (one.error.usage for one in known.assisted if one.error is not None)
-    return replace(receipt, usage=sum((usage for usage in lost if isinstance(usage, Usage)), receipt.usage))
+    failed = (one.error.usage for one in known.assisted if one.error is not None)
+    lost = sum((usage for usage in failed if isinstance(usage, Usage)), Usage())
+    return receipt_of(known.recalls, replies, began, (*known.notes, *notes), lost=lost)
 
 
 def _replies(known: Known) -> list[Reply[Any]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import Final, Literal
 
+from recollect.agent.reading import short
 from recollect.text.when.iso import read_span
 
 MOST_FACTS: Final = 40
@@ -66,12 +67,12 @@ class ExtractedFact:
         if not any(map(str.isalnum, self.what)):
             raise ValueError("a fact is empty: it does not say what happened")
         if not self.messages:
-            raise ValueError(f"the fact {_short(self.what)} names no message that it comes from")
+            raise ValueError(f"the fact {short(self.what)} names no message that it comes from")
         _counted_from_one(self.messages, "message")
         try:
             read_span(self.start, self.end, UTC)
         except ValueError as exc:
-            raise ValueError(f"the fact {_short(self.what)}: {exc}") from exc
+            raise ValueError(f"the fact {short(self.what)}: {exc}") from exc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,7 @@ class Observed:
         if not any(map(str.isalnum, self.text)):
             raise ValueError("an observation is empty")
         if not self.facts:
-            raise ValueError(f"the observation {_short(self.text)} names no fact that it rests on")
+            raise ValueError(f"the observation {short(self.text)} names no fact that it rests on")
         _counted_from_one(self.facts, "fact")
 
 
@@ -124,7 +125,3 @@ def _counted_from_one(numbers: Iterable[int], what: str) -> None:
     for number in numbers:
         if number < 1:
             raise ValueError(f"there is no {what} {number}; they are numbered from 1")
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from recollect.agent.answering import NOTHING_FOUND, CitedReply, receipt_of
 from recollect.agent.evidence import one_line
-from recollect.domain.answers import Answer, AnswerReceipt, Citation
+from recollect.domain.answers import Answer, AnswerReceipt, Citation, citation_of
 from recollect.domain.loops import Trace
 from recollect.domain.queries import Query
 from recollect.domain.usage import Usage
@@ -120,8 +120,7 @@ def require_cited(reply: Concluded, state: State) -> None:
 
 
 def _cited(state: State, reply: Concluded) -> tuple[Citation, ...]:
-    cited = [state.seen[number - 1].evidence for number in dict.fromkeys(reply.citations)]
-    return tuple(Citation(id=one.id, kind=one.kind, text=one.text, sources=one.sources) for one in cited)
+    return tuple(citation_of(state.seen[number - 1].evidence) for number in dict.fromkeys(reply.citations))
 
 
 def _nothing(state: State) -> Concluded:
@@ -133,12 +132,6 @@ def _nothing(state: State) -> Concluded:
 
 def _receipt(loop: Loop, reply: Reply[Concluded] | None, began: float) -> AnswerReceipt:
     """The receipt of every call, the last one and failed ones included."""
-    if reply is None:
-        receipt = receipt_of(loop.recalls, loop.replies, began, loop.notes)
-        return replace(receipt, usage=receipt.usage + loop.lost)
-    receipt = receipt_of(loop.recalls, loop.replies, began, [*loop.notes, *reply.notes])
-    return replace(
-        receipt,
-        models=tuple(dict.fromkeys((*receipt.models, reply.model))),
-        usage=receipt.usage + loop.lost + reply.usage,
-    )
+    last = [] if reply is None else [reply]
+    notes = [*loop.notes, *(note for one in last for note in one.notes)]
+    return receipt_of(loop.recalls, [*loop.replies, *last], began, notes, lost=loop.lost)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from recollect.agent.answering import NOTHING_FOUND
+from recollect.agent.answering import NOTHING_FOUND, receipt_of
 from recollect.agent.evidence import one_line
 from recollect.domain.answers import Answer, AnswerReceipt, Step
 from recollect.domain.items import ItemKind
@@ -114,10 +113,4 @@ Replies = Sequence[Reply[Planned] | Reply[Recollected] | Reply[Reflected]]
 
 
 def _receipt(ending: Ending, replies: Replies, notes: Sequence[str]) -> AnswerReceipt:
-    return AnswerReceipt(
-        recalls=(),
-        models=tuple(dict.fromkeys(reply.model for reply in replies)),
-        usage=sum((reply.usage for reply in replies), ending.lost),
-        seconds=time.perf_counter() - ending.began,
-        notes=tuple(dict.fromkeys((*ending.notes, *notes))),
-    )
+    return receipt_of((), replies, ending.began, (*ending.notes, *notes), lost=ending.lost)

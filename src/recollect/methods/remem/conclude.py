@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from recollect.agent.answering import CitedReply, require_answer
-from recollect.domain.answers import Citation
+from recollect.domain.answers import Citation, citation_of
 from recollect.methods.remem.observe import Numbered, Observation
 from recollect.models.language import LanguageModel, Prompt, Reply
 from recollect.recall.trim import fitting
@@ -67,8 +67,7 @@ def require_shown(numbers: Iterable[int], shown: Sequence[Numbered]) -> None:
 def cited(numbers: Iterable[int], shown: Sequence[Numbered]) -> tuple[Citation, ...]:
     """Citations of what was shown, each once, in the order in which they were named."""
     items = {one.number: one.item for one in shown}
-    found = [items[number] for number in dict.fromkeys(numbers)]
-    return tuple(Citation(id=one.id, kind=one.kind, text=one.text, sources=one.sources) for one in found)
+    return tuple(citation_of(items[number]) for number in dict.fromkeys(numbers))
 
 
 def within(observations: Sequence[Observation], max_tokens: int | None) -> tuple[Numbered, ...]:

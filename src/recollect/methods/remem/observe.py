@@ -8,7 +8,7 @@ from typing import Final
 
 from recollect.agent.evidence import one_line, weekday_and_time
 from recollect.domain.items import Item, ItemKind
-from recollect.domain.recalls import Evidence, Why
+from recollect.domain.recalls import Evidence, Why, evidence_of
 from recollect.domain.triples import Triple
 from recollect.text.when import describe
 
@@ -35,21 +35,7 @@ class Numbered:
     @property
     def evidence(self) -> Evidence:
         """The same as a piece of evidence."""
-        item = self.item
-        return Evidence(
-            id=item.id,
-            kind=item.kind,
-            text=item.text,
-            session=item.session,
-            speaker=item.speaker,
-            sources=item.sources,
-            mentioned=item.mentioned,
-            occurred=item.occurred,
-            score=self.why.score,
-            why=(self.why,),
-            tokens=item.tokens,
-            label=item.label,
-        )
+        return evidence_of(self.item, self.why.score, (self.why,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

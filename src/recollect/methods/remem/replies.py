@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Final
 
+from recollect.agent.reading import short
 from recollect.domain.time import Interval
 from recollect.text.statement_times import Times, ordered
 from recollect.text.when.iso import read_date, read_span
@@ -32,11 +33,11 @@ class ExtractedGist:
     def __post_init__(self) -> None:
         if not any(map(str.isalnum, self.text)):
             raise ValueError("a gist is empty: it does not say what happened")
-        _require_sources(self.messages, f"the gist {_short(self.text)}")
+        _require_sources(self.messages, f"the gist {short(self.text)}")
         try:
             read_span(self.start, self.end, UTC)
         except ValueError as exc:
-            raise ValueError(f"the gist {_short(self.text)}: {exc}") from exc
+            raise ValueError(f"the gist {short(self.text)}: {exc}") from exc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ class ExtractedFact:
     messages: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        told = _short(f"{self.subject} | {self.predicate} | {self.object}")
+        told = short(f"{self.subject} | {self.predicate} | {self.object}")
         for name in ("subject", "predicate", "object"):
             if not any(map(str.isalnum, getattr(self, name))):
                 raise ValueError(f"the fact {told} has no {name}")
@@ -118,7 +119,3 @@ def _require_sources(numbers: Sequence[int], what: str) -> None:
         raise ValueError(f"{what} names no message that it comes from")
     if min(numbers) < 1:
         raise ValueError(f"{what} names message {min(numbers)}; they are numbered from 1")
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")
