@@ -6,8 +6,8 @@ import re
 import sqlite3
 from contextlib import closing
 
-from recollect.blend.first import FirstPass
 from recollect.domain.loops import Finding
+from recollect.methods.default.first import FirstPass
 from recollect.methods.hindsight.answer import Answered
 from recollect.methods.hindsight.background import Merged
 from recollect.methods.hindsight.observe import FEWEST

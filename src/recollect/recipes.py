@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, Protocol, TypeVar
 
-from recollect.blend.answer import Blend
 from recollect.errors import InvalidInput
+from recollect.methods.default.answer import Blend
 from recollect.methods.emem.answer import Reconstruction
 from recollect.methods.emem.route import Routing
 from recollect.methods.emem.summarise import Summarising

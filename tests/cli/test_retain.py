@@ -6,7 +6,7 @@ import pytest
 from recollect.cli.retain import chunks
 from recollect.domain.messages import Message
 from recollect.errors import MalformedLine
-from recollect.transcripts import Spoken
+from recollect.formats import Spoken
 
 
 def spoken(session, text):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from recollect.app import Memory, Settings
     from recollect.domain.messages import Message
     from recollect.domain.receipts import RetainReceipt
-    from recollect.transcripts import Format, Spoken
+    from recollect.formats import Format, Spoken
 
 CHUNK = 500
 
@@ -156,7 +156,7 @@ def chunks(spoken: Iterable[Spoken], size: int = CHUNK) -> Iterator[tuple[str, l
 
 
 async def _retain(memory: Memory, bank: str, source: Input) -> Tally:
-    from recollect.transcripts import read
+    from recollect.formats import read
 
     with opened_lines(source.file) as (lines, place), _progress(place) as tell:
         opened = await memory.bank(bank)
@@ -242,7 +242,7 @@ def _report(tally: Tally, seconds: float, bank: str, settings: Settings, *, as_j
 
 
 def _format(name: str | None) -> Format | None:
-    from recollect.transcripts import Format
+    from recollect.formats import Format
 
     try:
         return None if name is None else Format(name)

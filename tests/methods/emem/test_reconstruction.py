@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from segment_bank import AT, NOTHING, acting, asked_for, opened, query, quoting
 
-from recollect.agent.answering import NOTHING_FOUND
+from recollect.answering.answers import NOTHING_FOUND
 from recollect.domain.items import ItemKind
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput, InvalidReply, LimitReached, ModelUnavailable, NoModel, RecallFailed

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from cara_bank import NOW, opened, query
 
-from recollect.agent.answering import NOTHING_FOUND
+from recollect.answering.answers import NOTHING_FOUND
 from recollect.domain.banks import Disposition, Profile
 from recollect.domain.items import ItemKind
 from recollect.domain.recalls import ArmStatus

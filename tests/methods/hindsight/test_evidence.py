@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from cara_bank import AT, EMBEDDER, opened, query, step
 
-from recollect.agent.evidence import Gathered, dated, numbered, one_line, weekday_and_time
+from recollect.answering.evidence import Gathered, dated, numbered, one_line, weekday_and_time
 from recollect.domain.items import Item, ItemKind, Network, Occurrence
 from recollect.domain.opinions import Assessment
 from recollect.domain.queries import Scope

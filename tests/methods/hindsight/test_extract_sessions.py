@@ -7,7 +7,7 @@ from datetime import timedelta, timezone
 import pytest
 from weaving import NOON, dumped, fact, opened, parts, person, retain, said, work
 
-from recollect.agent.reading import read_every
+from recollect.answering.reading import read_every
 from recollect.domain.banks import Profile
 from recollect.domain.changes import Changeset
 from recollect.domain.items import ItemKind

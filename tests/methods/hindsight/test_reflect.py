@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from cara_bank import AT, NOW, opened, query, step
 
-from recollect.agent.answering import NOTHING_FOUND
+from recollect.answering.answers import NOTHING_FOUND
 from recollect.domain.banks import Disposition, Profile
 from recollect.domain.items import ItemKind
 from recollect.domain.links import LinkKind

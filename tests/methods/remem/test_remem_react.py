@@ -18,7 +18,7 @@ from toolbank import (
     step,
 )
 
-from recollect.agent.answering import NOTHING_FOUND
+from recollect.answering.answers import NOTHING_FOUND
 from recollect.domain.changes import Changeset, Session
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Scope

@@ -5,7 +5,7 @@ import re
 import pytest
 from toolbank import bank, choir, concludes, parts, query
 
-from recollect.agent.answering import NOTHING_FOUND
+from recollect.answering.answers import NOTHING_FOUND
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Scope
 from recollect.errors import InvalidReply, ModelUnavailable

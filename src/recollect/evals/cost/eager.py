@@ -14,7 +14,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.agent.evidence import indented, one_line, weekday_and_time
+from recollect.answering.evidence import indented, one_line, weekday_and_time
 from recollect.domain.messages import Message
 from recollect.domain.usage import Usage
 from recollect.evals.dataset import Conversation

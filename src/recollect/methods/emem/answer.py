@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from recollect.agent.answering import NOTHING_FOUND, receipt_of
+from recollect.answering.answers import NOTHING_FOUND, receipt_of
 from recollect.domain.answers import Answer, AnswerReceipt, Citation, Step
 from recollect.domain.queries import Query
 from recollect.domain.recalls import Evidence, Recall

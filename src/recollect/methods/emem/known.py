@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from recollect.agent.evidence import one_line
+from recollect.answering.evidence import one_line
 from recollect.domain.answers import Step
 from recollect.domain.recalls import Recall
 from recollect.methods.emem.activation import Activated

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from recollect.agent.answering import require_answer, the_present
-from recollect.agent.evidence import indented, one_line
+from recollect.answering.answers import require_answer, the_present
+from recollect.answering.evidence import indented, one_line
 from recollect.domain.queries import Query
 from recollect.methods.emem.assistants import Assisted
 from recollect.methods.emem.quotes import Quote

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.agent.evidence import one_line
+from recollect.answering.evidence import one_line
 from recollect.domain.items import Item
 from recollect.domain.messages import StoredMessage
 from recollect.domain.segments import Segment

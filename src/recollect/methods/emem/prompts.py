@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from recollect.agent.answering import the_present
+from recollect.answering.answers import the_present
 from recollect.domain.queries import Query
 from recollect.methods.emem.quotes import shown
 from recollect.methods.emem.reading import Reading

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
-from recollect.agent.evidence import indented, one_line, said
+from recollect.answering.evidence import indented, one_line, said
 from recollect.domain.items import ItemKind
 from recollect.methods.emem.reading import Reading
 from recollect.text.fence import fenced

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from recollect.agent.evidence import one_line
+from recollect.answering.evidence import one_line
 from recollect.domain.changes import Changeset
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job

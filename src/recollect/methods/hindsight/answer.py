@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-from recollect.agent.answering import CitedReply, answer_from, asked, nothing_found
-from recollect.agent.evidence import Gathered
+from recollect.answering.answers import CitedReply, answer_from, asked, nothing_found
+from recollect.answering.evidence import Gathered
 from recollect.domain.queries import Query
 from recollect.methods.hindsight.evidence import SECTIONS_EXPLAINED, EvidenceSettings, gather
 from recollect.methods.parts import Parts

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from recollect.agent.evidence import WORDS, Gathered, Sections, Tier
-from recollect.agent.evidence import gather as gather_tiers
+from recollect.answering.evidence import WORDS, Gathered, Sections, Tier
+from recollect.answering.evidence import gather as gather_tiers
 from recollect.domain.items import Item, ItemKind, Network
 from recollect.domain.queries import Query
 from recollect.ports import Retriever

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from recollect.agent.reading import (
+from recollect.answering.reading import (
     all_there,
     chunks_of,
     outdated,

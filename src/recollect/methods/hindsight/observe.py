@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from recollect.agent.evidence import dated
+from recollect.answering.evidence import dated
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import Entity
 from recollect.domain.items import Item, ItemKind

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from recollect.agent.answering import asked, nothing_found, receipt_of, require_answer
-from recollect.agent.evidence import Gathered, one_line
+from recollect.answering.answers import asked, nothing_found, receipt_of, require_answer
+from recollect.answering.evidence import Gathered, one_line
 from recollect.domain.answers import Answer, Step
 from recollect.domain.banks import Profile
 from recollect.domain.changes import Changeset

@@ -11,7 +11,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.agent.evidence import dated, one_line
+from recollect.answering.evidence import dated, one_line
 from recollect.domain.changes import Changeset
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job

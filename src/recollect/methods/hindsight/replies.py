@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import Final, Literal
 
-from recollect.agent.reading import short
+from recollect.answering.reading import short
 from recollect.text.when.iso import read_span
 
 MOST_FACTS: Final = 40

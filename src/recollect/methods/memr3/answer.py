@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from recollect.agent.answering import NOTHING_FOUND, CitedReply, receipt_of
-from recollect.agent.evidence import one_line
+from recollect.answering.answers import NOTHING_FOUND, CitedReply, receipt_of
+from recollect.answering.evidence import one_line
 from recollect.domain.answers import Answer, AnswerReceipt, Citation, citation_of
 from recollect.domain.loops import Trace
 from recollect.domain.queries import Query

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from recollect.agent.answering import the_present
-from recollect.agent.evidence import indented, one_line
+from recollect.answering.answers import the_present
+from recollect.answering.evidence import indented, one_line
 from recollect.domain.loops import Finding
 from recollect.domain.queries import Query
 from recollect.methods.memr3.route import directive

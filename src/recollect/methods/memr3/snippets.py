@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from recollect.agent.evidence import dated, indented, said
+from recollect.answering.evidence import dated, indented, said
 from recollect.domain.items import Item
 from recollect.domain.loops import Snippet
 from recollect.domain.recalls import Evidence

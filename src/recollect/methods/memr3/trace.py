@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from recollect.agent.evidence import one_line
+from recollect.answering.evidence import one_line
 from recollect.domain.answers import Step
 from recollect.domain.loops import REASONS, Decision, Reason, Round, Snippet, Trace
 

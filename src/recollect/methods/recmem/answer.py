@@ -8,8 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from recollect.agent.answering import CitedReply, answer_from, asked, nothing_found
-from recollect.agent.evidence import Gathered, Sections, Tier, gather
+from recollect.answering.answers import CitedReply, answer_from, asked, nothing_found
+from recollect.answering.evidence import Gathered, Sections, Tier, gather
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.queries import Query
 from recollect.errors import InvalidInput

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
-from recollect.agent.evidence import WORDS, Entry, one_line
+from recollect.answering.evidence import WORDS, Entry, one_line
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Query, Scope
 from recollect.methods.recmem.units import BESIDE_CHARACTERS, LATELY, cut_off

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from recollect.agent.evidence import indented
+from recollect.answering.evidence import indented
 from recollect.domain.items import Item, ItemKind, Occurrence
 from recollect.domain.time import Interval, Precision
 from recollect.methods.recmem.units import Unit, numbered, shown

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.agent.evidence import dated, indented
+from recollect.answering.evidence import dated, indented
 from recollect.domain.items import Item, ItemKind, Occurrence
 from recollect.methods.recmem.units import Unit, numbered
 from recollect.models.language import Prompt, Role

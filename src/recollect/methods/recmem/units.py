@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.agent.evidence import indented, one_line, weekday_and_time
+from recollect.answering.evidence import indented, one_line, weekday_and_time
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.queries import Probe, Scope

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from recollect.agent.answering import NOTHING_FOUND, receipt_of
-from recollect.agent.evidence import one_line
+from recollect.answering.answers import NOTHING_FOUND, receipt_of
+from recollect.answering.evidence import one_line
 from recollect.domain.answers import Answer, AnswerReceipt, Step
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Query

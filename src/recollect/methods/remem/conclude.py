@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from recollect.agent.answering import CitedReply, require_answer
+from recollect.answering.answers import CitedReply, require_answer
 from recollect.domain.answers import Citation, citation_of
 from recollect.methods.remem.observe import Numbered, Observation
 from recollect.models.language import LanguageModel, Prompt, Reply

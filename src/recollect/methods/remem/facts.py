@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from recollect.agent.evidence import one_line
+from recollect.answering.evidence import one_line
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.triples import Triple
 from recollect.methods.remem.gists import last_of, order_of, shown_parts, sources_of

@@ -7,8 +7,8 @@ from collections.abc import Container, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from recollect.agent.evidence import one_line
-from recollect.agent.reading import shown_chunk
+from recollect.answering.evidence import one_line
+from recollect.answering.reading import shown_chunk
 from recollect.domain.items import Item, ItemKind, Occurrence
 from recollect.domain.messages import StoredMessage
 from recollect.methods.remem.replies import ExtractedGist, ExtractedGists

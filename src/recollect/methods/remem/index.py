@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from recollect.agent.reading import all_there, chunks_of, outdated, parted, read_every, session_jobs, with_the_rest
+from recollect.answering.reading import all_there, chunks_of, outdated, parted, read_every, session_jobs, with_the_rest
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import NameInUse
 from recollect.domain.items import IndexedItem, Item, ItemKind

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from recollect.agent.evidence import one_line, weekday_and_time
+from recollect.answering.evidence import one_line, weekday_and_time
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.recalls import Evidence, Why, evidence_of
 from recollect.domain.triples import Triple

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from recollect.agent.answering import the_present
-from recollect.agent.evidence import indented
+from recollect.answering.answers import the_present
+from recollect.answering.evidence import indented
 from recollect.domain.queries import Query
 from recollect.methods.remem.observe import Numbered, Observation, called, told
 from recollect.methods.remem.schemas import TOOLS, Tool

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Final
 
-from recollect.agent.reading import short
+from recollect.answering.reading import short
 from recollect.domain.time import Interval
 from recollect.text.statement_times import Times, ordered
 from recollect.text.when.iso import read_date, read_span

@@ -1,0 +1,6 @@
+"""The reading side of ``recollect retain``: files and streams of talk (docs/reference/input-formats.md)."""
+
+from recollect.formats.formats import Format, detect
+from recollect.formats.reading import Spoken, read
+
+__all__ = ["Format", "Spoken", "detect", "read"]

@@ -1,0 +1,70 @@
+"""A JSON object, read field by field; every complaint says where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import tzinfo
+from difflib import get_close_matches
+
+from recollect.formats.lines import shown
+from recollect.formats.moments import Moment, Refusal, from_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fields:
+    """The fields of an object. A field that is null counts as left out. Every method raises what ``bad`` makes."""
+
+    values: Mapping[str, object]
+    bad: Refusal
+
+    def only(self, known: AbstractSet[str]) -> None:
+        """Refuse keys that nobody reads, but for those that begin with ``x_``: a typing error must lose nothing."""
+        for key in self.values:
+            if key not in known and not key.startswith("x_"):
+                near = get_close_matches(key, sorted(known), n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"known here are {', '.join(sorted(known))};"
+                raise self.bad(f"unknown key {shown(key)}; {hint} A key of your own may begin with x_")
+
+    def value(self, *names: str) -> object:
+        """What stands under one of the names, or ``None``; an error where more than one of them is given."""
+        given = [name for name in names if self.values.get(name) is not None]
+        if len(given) > 1:
+            raise self.bad(f"both {given[0]!r} and {given[1]!r} are given, which mean the same; leave one out")
+        return self.values[given[0]] if given else None
+
+    def string(self, *names: str) -> str | None:
+        """The string under one of the names, blank or not, or ``None``."""
+        value = self.value(*names)
+        if value is not None and not isinstance(value, str):
+            raise self.bad(f"{names[0]!r} must be a string, not {shown(value)}")
+        return value
+
+    def name(self, *names: str) -> str | None:
+        """A string with something in it, or ``None``."""
+        value = self.string(*names)
+        if value is not None and not value.strip():
+            raise self.bad(f"{names[0]!r} is blank; leave it out, or put something into it")
+        return value
+
+    def strings(self, name: str) -> tuple[str, ...]:
+        """A list of strings, those that are blank left out; empty where there is none."""
+        value = self.value(name)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise self.bad(f"{name!r} must be a list of strings, not {shown(value)}")
+        return tuple(one for one in value if one.strip())
+
+    def flag(self, name: str) -> bool:
+        """Whether it is true; false where it is left out."""
+        value = self.value(name)
+        if value is not None and not isinstance(value, bool):
+            raise self.bad(f"{name!r} must be true or false, not {shown(value)}")
+        return bool(value)
+
+    def moment(self, zone: tzinfo | None, *names: str) -> Moment | None:
+        """The time under one of the names, or ``None``."""
+        value = self.value(*names)
+        return None if value is None else from_json(value, zone, self.bad)

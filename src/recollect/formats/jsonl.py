@@ -1,0 +1,137 @@
+"""JSON Lines: an object a line, as in the evaluation's files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, tzinfo
+from functools import partial
+
+from recollect.errors import MalformedLine
+from recollect.formats.fields import Fields
+from recollect.formats.lines import Line, parse_json, shown
+from recollect.formats.moments import later
+from recollect.formats.utterances import AT, ROLES, Utterance
+
+MESSAGE = frozenset(
+    {"type", "id", "session", "conversation", "role", "captions", "important", *AT}
+    | {"text", "content", "speaker", "name"}
+)
+SESSION = frozenset({"type", "id", "conversation", *AT})
+PASSED_OVER = frozenset({"question", "dataset"})
+"""Lines of an evaluation's file that nobody said."""
+
+_ONLY_CONVERSATION = "conversation"
+
+
+def utterances(lines: Iterator[Line], zone: tzinfo | None) -> Iterator[Utterance]:
+    """Read line by line.
+
+    Raises:
+        MalformedLine: a line is no JSON object, or a field is unknown, missing, or of the wrong kind.
+    """
+    talk = _Talk(zone)
+    for line in lines:
+        if line.blank:
+            continue
+        fields = _fields(line)
+        kind = fields.name("type") or "message"
+        if kind == "message":
+            yield talk.said(fields)
+        elif kind == "session":
+            talk.opened(fields)
+        elif kind not in PASSED_OVER:
+            raise fields.bad(
+                f"unknown type {shown(kind)}; known are message, session, {', '.join(sorted(PASSED_OVER))}"
+            )
+
+
+def _fields(line: Line) -> Fields:
+    value = parse_json(line.text, line.number)
+    if not isinstance(value, dict):
+        raise MalformedLine(line.number, f"not a JSON object but {shown(value)}; write one object a line")
+    return Fields(values=value, bad=partial(MalformedLine, line.number))
+
+
+class _Talk:
+    """What the lines so far say about the sessions."""
+
+    def __init__(self, zone: tzinfo | None) -> None:
+        self._zone = zone
+        self._open: str | None = None
+        self._began: dict[str, datetime] = {}
+        self._said: dict[str | None, int] = {}
+        self._adrift: set[str | None] = set()
+        self._conversation: str | None = None
+
+    def opened(self, fields: Fields) -> None:
+        """Take in a session's line."""
+        fields.only(SESSION)
+        self._check_conversation(fields)
+        name, moment = fields.name("id"), fields.moment(self._zone, *AT)
+        if name is None or moment is None:
+            raise fields.bad(f"{'id' if name is None else 'at'!r} is missing: a session's line has a name and a time")
+        if self._began.get(name, moment.at) != moment.at:
+            raise fields.bad(
+                f"the session {shown(name)} is there already with another time; give each a name of its own"
+            )
+        if name in self._adrift:
+            raise fields.bad(
+                f"the session {shown(name)} has messages before this line that need its time; put it first"
+            )
+        self._open = name
+        self._began[name] = moment.at
+
+    def said(self, fields: Fields) -> Utterance:
+        """Take in a message's line."""
+        fields.only(MESSAGE)
+        self._check_conversation(fields)
+        session = fields.name("session") or self._open
+        moment = fields.moment(self._zone, *AT)
+        at = moment.at if moment else self._time(session)
+        self._said[session] = self._said.get(session, 0) + 1
+        role = _role(fields)
+        captions = fields.strings("captions")
+        return Utterance(
+            session=session,
+            speaker=fields.name("speaker", "name") or role,
+            role=ROLES[role],
+            text=_text(fields, captions),
+            at=at,
+            stamp=moment.given if moment else "",
+            id=fields.name("id"),
+            captions=captions,
+            important=fields.flag("important"),
+        )
+
+    def _time(self, session: str | None) -> datetime | None:
+        """The session's time and a second for each message before: their order is then their times' order."""
+        if session is None or session not in self._began:
+            self._adrift.add(session)
+            return None
+        return later(self._began[session], self._said.get(session, 0))
+
+    def _check_conversation(self, fields: Fields) -> None:
+        """Refuse a second conversation: the evaluation gives each a bank of its own, and they may share names."""
+        name = fields.name("conversation") or _ONLY_CONVERSATION
+        self._conversation = self._conversation or name
+        if name != self._conversation:
+            raise fields.bad(
+                f"a second conversation, {shown(name)} after {shown(self._conversation)}; "
+                f"retain them from files of their own, each into its bank"
+            )
+
+
+def _role(fields: Fields) -> str:
+    role = fields.name("role") or "user"
+    if role not in ROLES:
+        raise fields.bad(f"unknown role {shown(role)}; known are {', '.join(ROLES)}")
+    return role
+
+
+def _text(fields: Fields, captions: tuple[str, ...]) -> str:
+    text = fields.string("text", "content")
+    if text is None and not captions:
+        raise fields.bad("'text' is missing; a message needs a text, or captions")
+    if not (text or "").strip() and not captions:
+        raise fields.bad("'text' is blank; leave the line out, or give the message a text or captions")
+    return text or ""

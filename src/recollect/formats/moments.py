@@ -1,0 +1,101 @@
+"""Times as inputs give them, and the times of messages that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from recollect.errors import InvalidInput
+from recollect.formats.lines import shown
+
+Refusal = Callable[[str], InvalidInput]
+"""Makes the error for a problem; it knows where the input is being read."""
+
+_MILLISECONDS = 1e11
+"""From here on a count of seconds is past the year 5000, and surely a count of milliseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """An aware time, and the text it was given as: an id is made of the latter, which no setting changes."""
+
+    at: datetime
+    given: str
+
+
+def from_json(value: object, zone: tzinfo | None, bad: Refusal) -> Moment:
+    """A time in JSON: ISO 8601 in a string, or seconds since 1970 in a number.
+
+    Raises:
+        InvalidInput: through ``bad``; it is neither, or it has no zone and ``zone`` is not given either.
+    """
+    if isinstance(value, str):
+        return Moment(at=_iso(value.strip(), zone, bad), given=value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Moment(at=_epoch(value, zone, bad), given=repr(value))
+    raise bad(f"a time must be ISO 8601 in a string or seconds since 1970 in a number, not {shown(value)}")
+
+
+def _iso(text: str, zone: tzinfo | None, bad: Refusal) -> datetime:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as exc:
+        raise bad(f"no ISO 8601 time: {shown(text)}; write it as in 2023-07-11T18:05:00+01:00") from exc
+    return aware(at, text, zone, bad)
+
+
+def _epoch(value: float, zone: tzinfo | None, bad: Refusal) -> datetime:
+    if abs(value) >= _MILLISECONDS:
+        raise bad(f"{shown(value)} is too large for seconds since 1970; divide milliseconds by 1000")
+    try:
+        at = datetime.fromtimestamp(value, UTC)
+    except (ValueError, OverflowError, OSError) as exc:
+        raise bad(f"no time: {shown(value)}") from exc
+    return _in_range(at, shown(value), bad).astimezone(zone or UTC)
+
+
+def aware(at: datetime, given: str, zone: tzinfo | None, bad: Refusal) -> datetime:
+    """``at`` in its own zone, else in ``zone``.
+
+    Raises:
+        InvalidInput: through ``bad``; there is no zone, or the time does not fit into the years 1 to 9999.
+    """
+    if at.tzinfo is None:
+        if zone is None:
+            raise bad(f"the time {shown(given)} has no zone; write one (Z, +02:00), or say which zone is meant (zone)")
+        at = at.replace(tzinfo=zone)
+    return _in_range(at, shown(given), bad)
+
+
+def _in_range(at: datetime, given: str, bad: Refusal) -> datetime:
+    """Refuse a time within a day of the calendar's ends: no other zone could show it."""
+    if not datetime(1, 1, 3, tzinfo=UTC) <= at <= datetime(9999, 12, 29, tzinfo=UTC):
+        raise bad(f"the time {given} is at the end of the calendar; give the real one")
+    return at
+
+
+def later(at: datetime, seconds: int) -> datetime:
+    """``at`` and some seconds, counted by the clock of the world and not of the wall."""
+    try:
+        return (at.astimezone(UTC) + timedelta(seconds=seconds)).astimezone(at.tzinfo)
+    except OverflowError:  # 29 December 9999
+        return at
+
+
+class Sitting:
+    """Times for the messages of one sitting: an untimed message follows the last known time, a second after another."""
+
+    def __init__(self, began: datetime | None = None) -> None:
+        self._known = began
+        self._since = 0
+
+    def time(self, given: datetime | None) -> datetime | None:
+        """The time of the next message; ``None`` while no time is known."""
+        if given is not None:
+            self._known, self._since = given, 1
+            return given
+        if self._known is None:
+            return None
+        self._since += 1
+        return later(self._known, self._since - 1)

@@ -1,0 +1,93 @@
+"""Reading talk, whatever its format, as a stream of messages with their sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from itertools import chain
+
+from recollect.domain.messages import Message
+from recollect.errors import InvalidInput, NaiveDatetime
+from recollect.formats import chat, jsonl, openai
+from recollect.formats.formats import Format, detect
+from recollect.formats.lines import Line, numbered
+from recollect.formats.utterances import Ids, Reader, Utterance, storable
+
+READERS: Mapping[Format, Reader] = {
+    Format.JSONL: jsonl.utterances,
+    Format.OPENAI: openai.utterances,
+    Format.CHAT: chat.utterances,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """A message, with its time and its id, and the session it belongs to."""
+
+    session: str
+    message: Message
+
+
+def read(
+    stream: Iterable[str],
+    *,
+    format: Format | None = None,  # noqa: A002  (the word users know)
+    session: str | None = None,
+    zone: tzinfo | None = None,
+    now: datetime,
+) -> Iterator[Spoken]:
+    """Read an open text file, or any iterable of lines, message by message.
+
+    ``format`` is detected where it is not given. ``session`` overrides the sessions of the input; where neither names
+    one, it is the date of the first message. ``zone`` is meant by times that name none. A message without any time
+    gets ``now`` (aware). Nothing is read before the first message is asked for; then no more than is needed: chat text
+    is looked at 500 lines ahead, and an OpenAI document is one JSON value and read whole.
+
+    Raises:
+        NaiveDatetime: ``now`` has no zone.
+        InvalidInput: while reading; the input is not text, or an element of an OpenAI list cannot be used.
+        MalformedLine: while reading; a line cannot be used. Says which, why, and what to do.
+    """
+    if now.tzinfo is None:
+        raise NaiveDatetime("now")
+    if isinstance(stream, str):
+        raise InvalidInput("read() takes an open file or an iterable of lines, not a string; give text.splitlines()")
+    if session is not None and not session.strip():
+        raise InvalidInput("the session's name is blank; leave it out, or give it a name")
+    return _read(numbered(stream), format, session, zone, now)
+
+
+def _read(
+    lines: Iterator[Line], given: Format | None, session: str | None, zone: tzinfo | None, now: datetime
+) -> Iterator[Spoken]:
+    first = next((line for line in lines if not line.blank), None)
+    if first is None:
+        return
+    reader = READERS[given or detect(first.text)]
+    yield from _filed(reader(chain((first,), lines), zone), session, now)
+
+
+def _filed(utterances: Iterator[Utterance], session: str | None, now: datetime) -> Iterator[Spoken]:
+    """Each utterance with its session, time and id."""
+    ids = Ids()
+    day: str | None = None
+    for said in utterances:
+        at = said.at or now
+        day = day or at.date().isoformat()
+        yield _spoken(said, storable(session or said.session or day), at, ids)
+
+
+def _spoken(said: Utterance, session: str, at: datetime, ids: Ids) -> Spoken:
+    speaker, text = storable(said.speaker), storable(said.text)
+    known = said.id if said.id is None else storable(said.id)
+    message = Message(
+        id=known or ids.next(session=session, speaker=speaker, stamp=storable(said.stamp), text=text),
+        speaker=speaker,
+        role=said.role,
+        text=text,
+        at=at,
+        captions=tuple(storable(caption) for caption in said.captions),
+        important=said.important,
+    )
+    return Spoken(session=session, message=message)

@@ -1,0 +1,116 @@
+"""Who speaks in a line of chat, and whether ``Note: remember`` is someone called Note."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from recollect.domain.messages import Role
+from recollect.formats.stamps import MARKS, split
+
+_LONGEST = 40
+_PREFIX = re.compile(r"(?P<name>[^:：]{1,60})(?::(?=\s|$)|：)")
+_SENTENCE = re.compile(r"""[,;!?…"“”„]|\.$""")
+_NO_NAME = re.compile(r"""[,;!?…"“”„()\[\]{}<>|*#=/\\]|\.$""")
+_TELEPHONE = re.compile(r"\+?\d[\d\s()\-.\u00a0]{4,}\d")
+
+_ASSISTANTS = frozenset({"assistant", "ai", "bot", "gpt", "chatgpt", "claude"})
+_ALWAYS = _ASSISTANTS | {"user", "human"}
+"""Names that are speakers wherever they stand."""
+
+_LABELS = frozenset(
+    {
+        "note",
+        "notes",
+        "nb",
+        "ps",
+        "p.s",
+        "todo",
+        "edit",
+        "update",
+        "warning",
+        "tip",
+        "hint",
+        "fyi",
+        "re",
+        "fwd",
+        "example",
+    }
+    | {
+        "subject",
+        "summary",
+        "important",
+        "reminder",
+        "step",
+        "question",
+        "answer",
+        "http",
+        "https",
+        "tl;dr",
+        "e.g",
+        "i.e",
+    }
+)
+"""Words that open a remark within a message."""
+
+
+def role_of(speaker: str) -> Role:
+    """The role that a name in a chat tells."""
+    name = speaker.casefold()
+    if name in _ASSISTANTS:
+        return Role.ASSISTANT
+    return Role.SYSTEM if name == "system" else Role.USER
+
+
+def opening(text: str, *, timed: bool = False) -> tuple[str, str] | None:
+    """The name and the words of ``Name: words``, if what stands before the colon looks like a name, else ``None``.
+
+    A name has at most 40 characters and four words, begins with a letter, and has no punctuation of sentences. After a
+    time, where a name is expected, it may also begin with an emoji or be a telephone number.
+    """
+    found = _PREFIX.match(text)
+    if not found or text[:1].isspace():
+        return None
+    name = found["name"].strip(MARKS).removeprefix("~").strip()
+    looks_right = _may_be_a_name if timed else _looks_like_a_name
+    return (name, text[found.end() :].strip()) if looks_right(name) else None
+
+
+def _looks_like_a_name(name: str) -> bool:
+    return name[:1].isalpha() and not _NO_NAME.search(name) and _is_short(name)
+
+
+def _may_be_a_name(name: str) -> bool:
+    return bool(_TELEPHONE.fullmatch(name)) or (not _SENTENCE.search(name) and _is_short(name))
+
+
+def _is_short(name: str) -> bool:
+    words = [word for word in name.split() if any(map(str.isalnum, word))]
+    return len(name) <= _LONGEST and 1 <= len(words) <= 4
+
+
+def known_speakers(head: Sequence[str]) -> frozenset[str]:
+    """The names that open a message where a line has no time, told from the lines at the head of a chat.
+
+    They are those of the first line, of lines with a time, and of two lines or more. Where every line has a name,
+    nothing shows that any message has a second line, and each name is a speaker. Labels such as "Note" are none.
+    """
+    named = [_named(line) for line in head]
+    counts = Counter(name for name, _ in named if name)
+    every_line = all(name or timed for name, timed in named)
+    sure = {name for name, timed in named[:1] if name} | {name for name, timed in named if name and timed}
+    often = {name for name, count in counts.items() if count > 1 or every_line or name.casefold() in _ALWAYS}
+    return frozenset(sure | {name for name in often if name.casefold() not in _LABELS})
+
+
+def is_speaker(name: str, known: frozenset[str]) -> bool:
+    """Whether a name opens a message on a line without a time."""
+    return name in known or name.casefold() in _ALWAYS
+
+
+def _named(line: str) -> tuple[str | None, bool]:
+    """The name on a line, if any, and whether the line has a time."""
+    stamped = split(line)
+    found = opening(stamped[1], timed=True) if stamped else opening(line)
+    return (found[0] if found else None), stamped is not None

@@ -1,0 +1,148 @@
+"""Dates and times at the beginning of a line of chat."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from enum import Enum
+
+from recollect.errors import MalformedLine
+from recollect.formats.lines import shown
+from recollect.formats.moments import Moment, Refusal, aware
+
+MARKS = "\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069"
+"""Invisible marks of writing direction, which exports put before dates and names."""
+
+_STAMP = re.compile(
+    r"(?P<a>\d{1,4})(?P<mark>[-/.])(?P<b>\d{1,2})(?P=mark)(?P<c>\d{4}|\d{1,2})"
+    r"(?P<clock>(?:[,،]?\s{1,2}|T)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d{1,9})?)?"
+    r"(?:\s?(?P<half>[AaPp])\.?\s?[Mm]\.?)?(?:\s?(?P<zone>[Zz]|[+-]\d{2}:?\d{2}))?)?(?!\w)"
+)
+_AFTER_BRACKET = re.compile(r"\]\s*")
+_AFTER_DASH = re.compile(r"\s+[-–—](?:\s+|$)")
+_HEADING = re.compile(r"(?:#{1,6}|-{2,}|={2,})\s*")
+_HEADING_END = "#-= \t"
+
+
+class Order(Enum):
+    """Which comes first in a date such as 11/07/2023."""
+
+    DAY = "day"
+    MONTH = "month"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """A date, perhaps with a time of day, as it is written; whether it exists is not known yet."""
+
+    given: str
+    numbers: tuple[int, int, int]
+    year_first: bool
+    hour: int | None = None
+    minute: int = 0
+    second: int = 0
+    half: str | None = None
+    zone: str | None = None
+
+    @property
+    def order(self) -> Order | None:
+        """What this date says of the order of day and month: a number over 12 is a day."""
+        if self.year_first or max(self.numbers[:2]) <= 12:
+            return None
+        return Order.DAY if self.numbers[0] > 12 else Order.MONTH
+
+    def moment(self, order: Order | None, zone: tzinfo | None, bad: Refusal) -> Moment:
+        """The moment; a date without a time of day is its midnight.
+
+        Raises:
+            InvalidInput: through ``bad``; no such date or time, no zone, or day and month cannot be told apart.
+        """
+        date = self._date(order, bad)
+        offset = "" if self.zone is None else self.zone.upper()
+        try:
+            at = datetime.fromisoformat(f"{date}T{self._hour():02}:{self.minute:02}:{self.second:02}{offset}")
+        except ValueError as exc:
+            raise bad(f"no such date or time: {shown(self.given)}") from exc
+        return Moment(at=aware(at, self.given, zone, bad), given=self.given)
+
+    def day(self) -> str:
+        """The date of a stamp with its year first, and the time of day where there is one, as a session's name."""
+        date = "{:04}-{:02}-{:02}".format(*self.numbers)
+        return date if self.hour is None else f"{date}T{self._hour():02}:{self.minute:02}"
+
+    def _date(self, order: Order | None, bad: Refusal) -> str:
+        if self.year_first:
+            return "{:04}-{:02}-{:02}".format(*self.numbers)
+        if order is None:
+            raise bad(
+                f"in {shown(self.given)} day and month cannot be told apart, nor by another date in the first lines; "
+                f"write dates as 2023-07-11"
+            )
+        first, second, year = self.numbers
+        day, month = (first, second) if order is Order.DAY else (second, first)
+        return f"{year if year > 99 else 2000 + year:04}-{month:02}-{day:02}"
+
+    def _hour(self) -> int:
+        hour = self.hour or 0
+        if self.half is None or not 1 <= hour <= 12:
+            return hour
+        return hour % 12 + (12 if self.half in "Pp" else 0)
+
+
+def split(line: str) -> tuple[Stamp, str] | None:
+    """The stamp at the beginning of ``[stamp] rest`` or ``stamp - rest``, and the rest; else ``None``."""
+    text = line.lstrip(MARKS)
+    bracket = text.startswith("[")
+    found = _STAMP.match(text, 1 if bracket else 0)
+    after = found and (_AFTER_BRACKET if bracket else _AFTER_DASH).match(text, found.end())
+    stamp = _stamp(found) if found and after else None
+    return (stamp, text[after.end() :]) if stamp and after else None
+
+
+def heading(line: str) -> Stamp | None:
+    """The date of a line such as ``# 2023-07-11`` or ``--- 2023-07-11 18:00 ---``, year first; else ``None``."""
+    opening = _HEADING.match(line)
+    found = opening and _STAMP.match(line, opening.end())
+    if not found or line[found.end() :].strip(_HEADING_END):
+        return None
+    stamp = _stamp(found)
+    return stamp if stamp and stamp.year_first else None
+
+
+def order_of(stamps: Iterable[tuple[int, Stamp]]) -> Order | None:
+    """The order of day and month that the dates agree on, ``None`` where none says; each comes with its line's number.
+
+    Raises:
+        MalformedLine: two dates disagree.
+    """
+    known: tuple[int, Order] | None = None
+    for number, stamp in stamps:
+        order = stamp.order
+        if order and known and order is not known[1]:
+            raise MalformedLine(
+                number,
+                f"{shown(stamp.given)} has its {order.value} first, line {known[0]} has not; write dates as 2023-07-11",
+            )
+        known = known or (order and (number, order))
+    return known and known[1]
+
+
+def _stamp(found: re.Match[str]) -> Stamp | None:
+    first, last = len(found["a"]), len(found["c"])
+    year_first = first == 4 and last <= 2
+    # 1.2.10 may be the number of a version: a date that does not begin with its year needs a time of day beside it.
+    year_last = first <= 2 and last in (2, 4) and found["clock"] is not None
+    if not year_first and not year_last:
+        return None
+    return Stamp(
+        given=found[0],
+        numbers=(int(found["a"]), int(found["b"]), int(found["c"])),
+        year_first=year_first,
+        hour=None if found["hour"] is None else int(found["hour"]),
+        minute=int(found["minute"] or 0),
+        second=int(found["second"] or 0),
+        half=found["half"],
+        zone=found["zone"],
+    )

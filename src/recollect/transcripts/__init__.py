@@ -1,6 +1,0 @@
-"""The reading side of ``recollect retain``: files and streams of talk (docs/reference/input-formats.md)."""
-
-from recollect.transcripts.formats import Format, detect
-from recollect.transcripts.reading import Spoken, read
-
-__all__ = ["Format", "Spoken", "detect", "read"]
