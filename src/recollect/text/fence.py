@@ -1,7 +1,7 @@
-"""Keeping what messages say apart from instructions.
+"""Separate what messages say from instructions.
 
-Everything that comes out of memory is data. A prompt shows it between tags that the data itself cannot close, and its
-system text says that nothing between them is an instruction.
+Text that comes out of memory is data. A prompt shows it between tags that the data itself cannot close, and the system
+text says that nothing between these tags is an instruction.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ DATA_RULE = (
     "said."
 )
 
-# "<", what Unicode holds to be the same, and signs that pass for it. Letters of scripts and brackets that quote titles
-# look like it too, and are left to those who write with them.
+# "<", its equivalents in Unicode, and signs that look like it. Letters of other scripts and brackets around titles look
+# like it too, but people write with them, so they stay.
 _OPENING: Final = re.compile(r"([<＜﹤˂❬❮❰𝈶])([^<＜﹤˂❬❮❰𝈶]*)")
 
-# What is read as a tag after an opening bracket: a slash after whatever is no word; a letter after signs; a single word
-# that is closed again, after blanks. Not "a < b", "<3" or "1 < 2/3".
+# What makes a tag after an opening bracket: a slash after signs, a letter after signs, or after blanks a single
+# word with a closing bracket. "a < b", "<3" and "1 < 2/3" are not tags.
 _TAG: Final = re.compile(r"[^\w>]*[/∕⁄⧸╱]|[^\w\s>]*[^\W\d]|[^\w>]*[^\W\d]\w*[^\w>]*>")
 
 _UNSEEN: Final = ("Cf", "Cc", "Cs", "Co", "Cn", "Mn", "Me")
@@ -29,9 +29,10 @@ _BLANK_LETTERS: Final = "\u115f\u1160\u17b4\u17b5"  # fillers, which count as le
 
 
 def fenced(tag: str, text: str) -> str:
-    """The text between ``<tag>`` and ``</tag>``; tags inside it are made harmless by a sign that looks alike.
+    """Return the text between ``<tag>`` and ``</tag>``. A similar sign replaces the brackets of tags inside the text.
 
-    A tag is one however it is written: with look-alike brackets or letters, with characters in it that show nothing.
+    A tag is recognised however it is written: also with brackets or letters that look alike, or with invisible
+    characters in it.
     """
     return f"<{tag}>\n{_OPENING.sub(_harmless, text)}\n</{tag}>"
 
@@ -42,7 +43,7 @@ def _harmless(found: re.Match[str]) -> str:
 
 
 def _as_read(text: str) -> str:
-    """The text in its plainest characters, without those that show nothing."""
+    """Return the text in its plainest characters, without invisible ones."""
     plain = unicodedata.normalize("NFKC", text)
     return plain if plain.isascii() and plain.isprintable() else "".join(one for one in plain if _is_seen(one))
 

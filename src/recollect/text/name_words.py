@@ -1,4 +1,4 @@
-"""The words and the pattern by which names are told from other capitalised words."""
+"""Word lists and the pattern that separate names from other capitalised words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SKIPPED: Final = frozenset(" \t\u00a0*_-–—•>#")
 ENDS: Final = frozenset(".!?:;…\n\r\f\v\u2028\u2029|")
 DOTTED: Final = re.compile(r"^\w\.|\.\w\.$")
 
-# Words that carry a capital without being names: they open sentences, greet, exclaim, or name times.
+# Capitalised words that are not names: they open sentences, greet, exclaim or name times.
 NEVER: Final = listed(
     "i i'm i've i'll i'd it it's you your you're we they he she my me thanks thank hey hi wow yeah lol"
 )
@@ -120,7 +120,9 @@ UNITS: Final = (
 
 
 def pattern() -> re.Pattern[str]:
-    """One pattern: a quoted title, an @handle, or a capitalised phrase (the only alternative without a group)."""
+    """Return the pattern that matches a quoted title, an @handle or a capitalised phrase. Only the phrase has no
+    group.
+    """
     capitals = "".join(char for char in map(chr, (*range(0xC0, 0x588), *range(0x1E00, 0x2000))) if char.isupper())
     cap = f"[A-Z{capitals}]"
     tail = rf"\w*+(?:['’&]\w++|-(?=[A-Z\d{capitals}])\w++)*+"

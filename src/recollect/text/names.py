@@ -1,8 +1,9 @@
-"""Names in a text, by rule and without a model: people, places, organisations, titles of works.
+"""Find names in a text by rules: people, places, organisations and titles of works.
 
-It stands in for the extraction of Hindsight's section 4.1.2 where no language model is configured. Precision comes
-first: a capital that only opens a sentence is no name. The rules read the spelling of English; languages that
-capitalise every noun (German) give too many names, scripts without capitals none but the speakers' own.
+These rules replace the extraction of Hindsight (section 4.1.2) where no language model is configured. They prefer
+precision: a capital letter that only opens a sentence does not make a name. The rules know English spelling. In a
+language that capitalises every noun (German) they find too many names. In a script without capitals they find only the
+names of the speakers.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ MAX_NAME: Final = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """A name as it is written, without a possessive 's; ``text`` is the source's ``span`` (characters)."""
+    """A name as the text writes it, without a possessive 's. ``span`` gives its place in the text, in characters."""
 
     text: str
     kind: EntityKind
@@ -51,16 +52,17 @@ class Name:
 
 
 def find_names(text: str, speakers: Collection[str] = (), known: Container[str] = frozenset()) -> tuple[Name, ...]:
-    """Every name of a text, first to last, none overlapping another.
+    """Return every name of a text, from first to last. Names do not overlap.
 
-    A capital that opens a sentence counts only where the word is a speaker's name, is part of a longer capitalised
-    phrase, is capitalised in mid-sentence elsewhere in the text, or is in ``known`` (names met before, casefolded).
-    Speakers that are roles ("user", "assistant") are no names. Never raises; linear in the text's length.
+    A capitalised word that opens a sentence counts only in four cases: it is the name of a speaker, it belongs to a
+    longer capitalised phrase, the text capitalises it in the middle of a sentence elsewhere, or it is in ``known``
+    (names seen before, casefolded). Speakers that are roles ("user", "assistant") are not names. The function never
+    raises, and its time is linear in the length of the text.
     """
     people = _people(speakers if isinstance(speakers, frozenset) else frozenset(speakers))
     names: list[Name] = []
     openers: list[_Opener] = []
-    inside: set[str] = set()  # words seen capitalised where no sentence begins
+    inside: set[str] = set()  # words that are capitalised inside a sentence
     for hit in NAME.finditer(text):
         if hit.lastgroup is None:
             _read_phrase(text, hit, people, names, openers, inside)
@@ -75,7 +77,7 @@ def find_names(text: str, speakers: Collection[str] = (), known: Container[str] 
     return tuple(names)
 
 
-_Opener = tuple[str, int, list[str]]  # what opens a sentence and may be a name: in small letters, where, its words
+_Opener = tuple[str, int, list[str]]  # a possible name that opens a sentence: in lower case, its place, its words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,7 @@ def _read_phrase(
 ) -> None:
     """Add the names of one capitalised phrase."""
     phrase, start = hit[0], hit.start()
-    # Most capitals are one stop word: they leave here.
+    # Most capitalised phrases are one stop word and end here.
     if phrase in STOP_CAPITALISED and phrase.lower() not in people.words:
         return
     opens = _opens_sentence(text, start)
@@ -105,7 +107,7 @@ def _read_phrase(
     if not several and _cannot_be(text, hit.end(), phrase, people):
         return
     if opens and phrase.isalpha() and phrase[1:].islower() and (low := phrase.lower()) not in people.words:
-        # An ordinary word with a capital, as most sentences begin: it is looked at only where something proves it.
+        # Most sentences begin with an ordinary word. It counts as a name only if other text proves it.
         if low not in STOP:
             openers.append((low, start, [phrase]))
         return
@@ -126,14 +128,14 @@ def _read_phrase(
 
 
 def _cannot_be(text: str, end: int, word: str, people: _People) -> bool:
-    """Whether a lone word is half of an ordinary compound ("Self-care", "Spanish-speaking")."""
+    """Return true if a single word is half of an ordinary compound ("Self-care", "Spanish-speaking")."""
     if text[end : end + 1] != "-" or not text[end + 1 : end + 2].islower():
         return False
     return not word.isupper() and word.lower() not in people.words
 
 
 def _needs_proof(words: Sequence[str], word: str, people: _People) -> bool:
-    """Whether a phrase that opens a sentence may be an ordinary word with a capital."""
+    """Return true if a phrase that opens a sentence may be an ordinary word with a capital letter."""
     if word in people.words:
         return word in STOP  # a speaker called Will
     if any(char.isupper() for char in _bare(words[0])[1:]):
@@ -142,7 +144,9 @@ def _needs_proof(words: Sequence[str], word: str, people: _People) -> bool:
 
 
 def _parts(phrase: str, start: int, opens: bool, people: _People) -> Iterator[tuple[int, list[str], bool]]:
-    """The runs of words between stop words: offset, words, and whether the run holds the phrase's first word."""
+    """Yield the runs of words between stop words: the offset, the words, and true if the run holds the phrase's first
+    word.
+    """
     words = phrase.split(" ")
     at, begun, run = start, start, list[str]()
     for index, word in enumerate(words):
@@ -170,7 +174,7 @@ def _breaks(word: str, index: int, words: Sequence[str], opens: bool, people: _P
 
 
 def _trimmed(at: int, run: list[str], leads: bool, people: _People) -> Iterator[tuple[int, list[str], bool]]:
-    """The run without stop words, connectives and numbers at its head, and without connectives at its end."""
+    """Yield the run without stop words, connectives and numbers at its start, and without connectives at its end."""
     first, last = 0, len(run)
     while first < last and _is_no_head(run[first], leads and first == 0, people):
         first += 1
@@ -191,7 +195,7 @@ def _is_tail_stop(word: str) -> bool:
 
 
 def _as_name(text: str, at: int, words: Sequence[str], people: _People) -> Name | None:
-    """The name these words spell, or ``None`` where they shout or are a lone letter."""
+    """Return the name that these words spell, or ``None`` for shouted words and single letters."""
     if len(words) == 2 and words[1][0].isdigit() and words[0].lower() in people.words:
         words = words[:1]  # "with John 2"
     end = at + sum(map(len, words)) + len(words) - 1
@@ -236,7 +240,9 @@ def _is_stop(word: str) -> bool:
 
 
 def _opens_sentence(text: str, at: int) -> bool:
-    """Whether only blanks, quotes and bullets stand between here and a sentence's end, a line's start or an emoji."""
+    """Return true if only blanks, quotes and bullets stand between here and the end of a sentence, a line start or an
+    emoji.
+    """
     for back in range(at - 1, max(-1, at - 17), -1):
         char = text[back]
         if char in SKIPPED:
@@ -296,7 +302,9 @@ def _kind_by_context(before: str) -> EntityKind:
 
 
 def _uncased(text: str, speakers: Sequence[str], names: Sequence[Name]) -> Iterator[Name]:
-    """Speakers that begin with no capital ("田中", "ada99"), where they stand as they spell themselves."""
+    """Yield the speakers whose names begin without a capital ("田中", "ada99"), where they are spelled in the same
+    way.
+    """
     pattern = "|".join(map(re.escape, sorted(speakers, key=len, reverse=True)))
     taken = sorted(name.span for name in names)
     place = 0

@@ -1,4 +1,4 @@
-"""Where a token of a text begins."""
+"""Find the character where a token of a text begins."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from recollect.text.tokens import PIECE_CHARACTERS, count_all, pieces
 
 
 def token_offset(text: str, token: int) -> int:
-    """The character at which a token begins; tokens are those of :func:`recollect.text.tokens.count_tokens`, from 0.
+    """Return the character at which a token begins. Tokens are those of :func:`recollect.text.tokens.count_tokens`,
+    from 0.
 
-    A character that is several tokens, such as an emoji, is where each of them begins: a cut there never parts it. The
-    text's length where it has no such token.
+    A character may be several tokens, as an emoji is. All these tokens begin at that character, so a cut there never
+    splits it. A token number past the end gives the length of the text.
 
     Raises:
         ModelUnavailable: the tokenizer could not be loaded.
@@ -20,7 +21,7 @@ def token_offset(text: str, token: int) -> int:
         if token < count:
             return at + _offset(part, token)
         token -= count
-        # A piece that is shorter than the longest ends at a blank, which belongs to none.
+        # A piece below the maximum length ends at a blank, and this blank belongs to no piece.
         at += len(part) + (len(part) < PIECE_CHARACTERS)
     return len(text)
 

@@ -1,4 +1,4 @@
-"""Words as search terms: folded, stemmed, hashed."""
+"""Turn words into search terms: folded, stemmed and hashed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-# ASCII in small letters, blanks for all that is no letter or digit: translating is three times as fast as matching.
+# ASCII in lower case, with blanks for all other signs. Translating is three times as fast as matching.
 _ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)).ljust(256)
 _POSSESSIVE = re.compile(r"['’]s\b")
-# Scripts written without spaces: a word there is every pair of neighbouring characters, and every Chinese one.
+# Scripts without spaces. Each pair of neighbouring characters is a word there, and each Chinese character too.
 _HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = re.compile(rf"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff{_HAN}]+")
 _ALONE = re.compile(rf"[{_HAN}]")
@@ -32,10 +32,11 @@ _hashes: dict[str, int | None] = {}
 
 
 def terms(text: str) -> NDArray[np.uint32]:
-    """The text's terms in order, repeats kept: uint32, one a word that is no stop word.
+    """Return the search terms of a text in order, with repetitions: uint32, one for each word that is not a stop word.
 
-    A term is the CRC-32 of a word's stem: lower case, without accents, English endings taken off. Texts in scripts
-    without spaces give pairs of characters, and Chinese characters one by one, since one can be a word.
+    A term is the CRC-32 of the word's stem: lower case, without accents and without English endings. A text in a script
+    without spaces gives pairs of characters. Chinese text gives single characters too, since one character can be a
+    word.
     """
     known, found = _hashes, words(text)
     try:
@@ -46,7 +47,7 @@ def terms(text: str) -> NDArray[np.uint32]:
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words without possessive endings, stop words included."""
+    """Return the lower-case words without possessive endings. Stop words are included."""
     plain = text.isascii()
     lowered = text.lower() if plain else unicodedata.normalize("NFKC", text).casefold()
     if "'" in lowered or "’" in lowered:
@@ -64,7 +65,7 @@ def _pairs(match: re.Match[str]) -> str:
 
 @cache
 def _marked_word() -> re.Pattern[str]:
-    """A word with its marks: to ``\\w`` vowel signs and accents of their own are no letters, and would end it."""
+    r"""Return the pattern of a word with its marks. ``\w`` does not match separate vowel signs and accents."""
     marks = "".join(chr(code) for code in range(0x0300, 0xFB20) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
     return re.compile(rf"\w[\w{marks}]*")
 

@@ -1,7 +1,7 @@
-"""How many tokens a text costs, by the tokenizer that ships with wordllama.
+"""Count the tokens of a text with the tokenizer that comes with wordllama.
 
-Budgets need a count that is the same everywhere and needs no network. The tokenizer is Llama 2's,
-whose vocabulary is smaller than that of newer models: it rather counts too many than too few, so that a budget holds.
+A budget needs a count that is equal on every machine and needs no network. The tokenizer is that of Llama 2. Its
+vocabulary is smaller than those of newer models, so it counts too many tokens rather than too few, and budgets hold.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def count_tokens(text: str) -> int:
 def count_all(texts: Sequence[str]) -> list[int]:
     """Count the tokens of each text, in order.
 
-    Texts over 8,192 characters are counted in pieces cut at blanks, where tokens end anyway: the count is the same.
-    Where a piece has no blank to cut at, a token or two may be counted more.
+    A text of more than 8,192 characters is cut into pieces at blanks, where tokens end anyway, so the count is the
+    same. A piece without a blank may add a token or two to the count.
 
     Raises:
         ModelUnavailable: the tokenizer could not be loaded.
@@ -50,9 +50,9 @@ def count_all(texts: Sequence[str]) -> list[int]:
 
 
 def pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
-    """Cut a text into pieces of at most ``size`` characters, at single blanks where there are any.
+    """Cut a text into pieces of at most ``size`` characters, at single blanks where possible.
 
-    The blank cut at is dropped: the tokenizer puts one before every text that it is given.
+    The blank at a cut is dropped, because the tokenizer puts one before every text.
     """
     start = 0
     while len(text) - start > size:
@@ -63,7 +63,7 @@ def pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
 
 
 def _single_blank(text: str, start: int, end: int) -> int:
-    """The last blank in ``text[start:end]`` with no blank on either side, or 0: a run of blanks is one token."""
+    """Return the last blank in ``text[start:end]`` without a blank beside it, or 0. A run of blanks is one token."""
     at = text.rfind(" ", start + 1, end)
     while at > 0 and " " in (text[at - 1], text[at + 1]):
         at = text.rfind(" ", start + 1, at)

@@ -1,8 +1,8 @@
-"""Overlapping windows over a stream of tokens: the arithmetic of E-mem's equations 3 and 4.
+"""Compute overlapping windows over a stream of tokens (E-mem, equations 3 and 4).
 
-Tokens and windows are counted from 0: window ``i`` holds the tokens from ``i * stride`` on to before
-``i * stride + length``, where ``stride`` is the length without the overlap. Nothing here looks back: what a message
-does to the windows follows from how many tokens came before it.
+Tokens and windows count from 0. Window ``i`` holds the tokens from ``i * stride`` up to, not including, ``i * stride +
+length``. ``stride`` is the length minus the overlap. Nothing here needs earlier messages: the number of tokens before a
+message decides what the message does to the windows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """Where in a message a window begins or ends: before its token ``token``, counted from 0."""
+    """A place in a message where a window begins or ends: before the token ``token``, counted from 0."""
 
     window: int
     token: int
@@ -21,17 +21,17 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crossed:
-    """The windows that open in a message and those that are full in it, by number."""
+    """The windows that open in a message, and the windows that become full in it."""
 
     opened: tuple[Edge, ...] = ()
     sealed: tuple[Edge, ...] = ()
 
 
 def opened_and_sealed(before: int, tokens: int, *, length: int, stride: int) -> Crossed:
-    """What a message of so many tokens does to the windows, after ``before`` tokens of the stream (equation 3).
+    """Return the windows that a message of ``tokens`` tokens opens and seals, after ``before`` tokens (equation 3).
 
-    A window opens with its first token, and is sealed with its last: the windows that are open then hold the overlap
-    that is carried over (equation 4). What this costs grows with the number of edges in the message, and nothing else.
+    A window opens with its first token and is sealed with its last. The windows that are then open hold the overlap
+    (equation 4). The cost grows only with the number of edges in the message.
     """
     after = before + tokens
     opened = range(begun_windows(before, stride=stride), begun_windows(after, stride=stride))
@@ -43,15 +43,15 @@ def opened_and_sealed(before: int, tokens: int, *, length: int, stride: int) -> 
 
 
 def open_windows(tokens: int, *, length: int, stride: int) -> Sequence[int]:
-    """The windows that are open after so many tokens: those that have begun and are not full, the lowest first."""
+    """Return the windows that are open after ``tokens`` tokens (begun and not full), the lowest first."""
     return range(_full(tokens, length, stride), begun_windows(tokens, stride=stride))
 
 
 def begun_windows(tokens: int, *, stride: int) -> int:
-    """How many windows have begun after so many tokens."""
+    """Return how many windows have begun after ``tokens`` tokens."""
     return -(-tokens // stride)
 
 
 def _full(tokens: int, length: int, stride: int) -> int:
-    """How many windows are full."""
+    """Return how many windows are full."""
     return 0 if tokens < length else (tokens - length) // stride + 1

@@ -1,7 +1,7 @@
-"""Time expressions and what they mean: words -> intervals with precision.
+"""Read time expressions: words in, intervals with their precision out.
 
-The principle throughout: ambiguity and failure give no interval, never a wrong one, and an interval is never finer
-than the words that gave it.
+One principle holds everywhere: an ambiguous or unreadable expression gives no interval rather than a wrong one, and an
+interval is never more precise than its words.
 """
 
 from recollect.text.when.describe import describe

@@ -1,4 +1,4 @@
-"""Dates written out, whole ("7 May 2023") or in part ("May 7", "in March"), and ranges of them."""
+"""Read written dates, complete ("7 May 2023") or partial ("May 7", "in March"), and ranges of dates."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ RANGE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partial:
-    """What a written date says; what it leaves out is ``None``."""
+    """The fields of a written date. A field that the words leave out is ``None``."""
 
     year: int | None = None
     month: int | None = None
     day: int | None = None
 
     def interval(self, zone: tzinfo | None) -> Interval:
-        """The day, month or year it names.
+        """Return the day, month or year that the fields name.
 
         Raises:
             ValueError: there is no such day, or the year is missing.
@@ -61,11 +61,11 @@ class Partial:
 
 
 def resolve(partial: Partial, today: date, way: Direction, zone: tzinfo | None) -> Interval | None:
-    """The interval, where a missing year is that of the nearest occurrence in the direction of the verbs.
+    """Return the interval of a date. A missing year is that of the nearest occurrence in the direction of the verbs.
 
-    An occurrence that holds today counts as the nearest in both directions. Without a direction: ``None``; so also
-    where the next occurrence is over half a year off, for then the words about to come are more likely of something
-    else ("I need the bill of my flight on February 10th", said in May).
+    An occurrence that contains today is the nearest one in both directions. The result is ``None`` without a direction,
+    and also if the next occurrence is more than half a year away: then the words probably mean something else ("I need
+    the bill of my flight on February 10th", said in May).
     """
     if partial.year is not None:
         return partial.interval(zone)
@@ -95,7 +95,7 @@ _JOINED: Final = re.compile(r"(?<=\d)(?=[a-z]{3})|(?<=[a-z])(?=\d)", re.I)
 
 
 def read(words: str) -> Partial | None:
-    """The fields of a matched date; ``None`` where day and month cannot be told apart (5/7/2023)."""
+    """Return the fields of a matched date, or ``None`` if day and month cannot be told apart (5/7/2023)."""
     if re.fullmatch(ISO, words, re.I):
         year, month, day = (int(part) for part in re.split("[-/]", words))
         return Partial(year=year, month=month, day=day)
@@ -119,7 +119,9 @@ def _read_numeric(parts: list[int]) -> Partial | None:
 
 
 def read_range(found: re.Match[str], today: date, way: Direction, zone: tzinfo | None) -> Interval | None:
-    """The days from the first date of a ``RANGE`` to the last, both included; the end lends the start its year."""
+    """Return the days of a matched ``RANGE``, first and last day included. A missing year of the start is that of the
+    end.
+    """
     for kind in ("from", "between", "day", "month", "open"):
         if found[f"{kind}_a"]:
             first, words = read(found[f"{kind}_a"]), found[f"{kind}_b"]

@@ -1,4 +1,4 @@
-"""An interval in words, at its precision."""
+"""Write an interval in words, at its precision."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SEASONS: Final = {3: "spring", 6: "summer", 9: "autumn"}
 
 
 def describe(interval: Interval) -> str:
-    """When the interval is, for a reader: "7 May 2023", "May 2023", "week of 1 May 2023", "since 2019".
+    """Return the interval in words: "7 May 2023", "May 2023", "week of 1 May 2023", "since 2019".
 
-    An interval without a start is "before" its end, so that "until June 2022" reads "before July 2022". Whole days read
-    the same after the interval was moved to another time zone, as a store that keeps UTC does; hours are those given.
+    An interval without a start is "before" its end, so "until June 2022" becomes "before July 2022". Whole days read
+    the same after a change of time zone, such as in a store that keeps UTC. Hours are written as they are given.
     """
     start, end = _on_midnight(interval)
     if start is None:
@@ -31,7 +31,7 @@ def describe(interval: Interval) -> str:
 
 
 def _on_midnight(interval: Interval) -> tuple[datetime | None, datetime | None]:
-    """The ends; of whole days, at the midnights they were before a change of zone (the nearest ones)."""
+    """Return both ends. The ends of whole days move to the nearest midnight, which undoes a change of time zone."""
     fine = interval.precision in (Precision.INSTANT, Precision.HOUR, Precision.PART_OF_DAY)
     short = interval.duration is not None and interval.duration < timedelta(hours=23)  # a day of the clock change
     if fine or short:
@@ -87,7 +87,7 @@ def _part(start: datetime, end: datetime) -> str:
 
 
 def _range(start: datetime, end: datetime) -> str:
-    """The whole years, months or days from the first to the last."""
+    """Return the whole years, months or days from the first to the last, in words."""
     last = end - timedelta(microseconds=1)
     whole_months = start.day == end.day == 1
     if whole_months and start.month == end.month == 1:

@@ -1,4 +1,4 @@
-"""The times a text tells, and the time a question asks about."""
+"""Find the times in a text, and the time that a question asks about."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from recollect.text.when.tense import Direction, direction
 
 
 def find_times(text: str, said_at: datetime) -> tuple[TimeMention, ...]:
-    """Every time expression of a message, resolved against the time it was said, in that time's zone.
+    """Return every time expression of a message as an interval, read from the moment and in the time zone of
+    ``said_at``.
 
-    What is ambiguous ("5/7/2023", "next Friday" on a Monday, "on Friday" without a verb that tells past from future)
-    or no time at all ("may", "24/7") is left out. English is read first; only where it finds nothing are Spanish,
-    French, German, Portuguese, Italian and Dutch, and days written out in further languages.
+    Ambiguous expressions are left out: "5/7/2023", "next Friday" on a Monday, "on Friday" without a verb that shows
+    past or future. So are words that name no time ("may", "24/7"). English is read first. If it finds nothing, Spanish,
+    French, German, Portuguese, Italian and Dutch are read, and then full dates in further languages.
 
     Raises:
         ValueError: ``said_at`` is naive.
@@ -32,10 +33,10 @@ def find_times(text: str, said_at: datetime) -> tuple[TimeMention, ...]:
 
 
 def question_time(text: str, now: datetime) -> Interval | None:
-    """The stretch of time a question asks about, or ``None`` where it asks about none or the words conflict.
+    """Return the time span that a question asks about, or ``None`` if it asks about none or its words conflict.
 
-    "What did I do last week?" has one; "When did Ada move?" and "How many days since 5 May 2023?" have none. Of two
-    times, one inside the other, the finer counts; "since" with "before" gives the stretch between.
+    "What did I do last week?" asks about one. "When did Ada move?" and "How many days since 5 May 2023?" do not. If one
+    of two times contains the other, the finer one counts. "since" together with "before" gives the span between.
 
     Raises:
         ValueError: ``now`` is naive.
@@ -49,7 +50,7 @@ def question_time(text: str, now: datetime) -> Interval | None:
     return constraint
 
 
-# "How many weeks since ...": the time is an end to measure from, not where the answer lies.
+# In "How many weeks since ..." the question measures from the time. The answer does not lie in it.
 _MEASURE: Final = re.compile(
     r"\bhow\s(?:long|much\stime|many\s(?:minutes|hours|days|nights|weeks|weekends|months|years))\b.{0,300}?"
     r"\b(?:since|until|till|before|after|between|from|passed|elapsed|left)\b",
@@ -59,7 +60,7 @@ _EITHER_SIDE: Final = re.compile(r"\bbefore\sor\safter\b|\bafter\sor\sbefore\b",
 
 
 def _is_idle(text: str, mention: TimeMention) -> bool:
-    """ "How old am I today?" asks about no time; "What did I do today?" does."""
+    """Return true if the time is not asked about: "How old am I today?", but not "What did I do today?"."""
     if text[: mention.span[0]].lower().endswith("as of "):
         return True
     return mention.text.lower() == "today" and direction(text, *mention.span) is Direction.UNKNOWN

@@ -1,9 +1,9 @@
-"""Time expressions of Spanish, French, German, Portuguese, Italian and Dutch, by turning each into English.
+"""Read time expressions of Spanish, French, German, Portuguese, Italian and Dutch by turning them into English.
 
-A language is read only where its small words outnumber those of every other, for the languages share spellings:
-"hier" is yesterday in French and here in German. dateparser was measured and not used for them: in 1.4.2 and in 1.5.0
-it reads "hace dos semanas", "lundi dernier" and "twee weken geleden" as nothing, and gives no precision. It does read
-days written out in some two hundred further languages, and that is what it is asked for here.
+The text is read in the language whose small words are the most frequent in it, because the languages share spellings:
+"hier" is yesterday in French and here in German. We measured dateparser and do not use it for these six: its versions
+1.4.2 and 1.5.0 do not read "hace dos semanas", "lundi dernier" and "twee weken geleden", and give no precision. It
+reads full dates in about two hundred further languages, and we use it for those.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from recollect.text.when.scan import MAX_HITS, TimeMention, has_digit
 from recollect.text.when.tables import LANGUAGES, SMALL_WORDS, Language
 from recollect.text.when.words import ENGLISH_MONTHS, ENGLISH_WEEKDAYS
 
-# A longer text is no message: what lies further on is left unread, so that time is bounded.
+# A longer text is not a message. The rest stays unread, so that the running time has a bound.
 _MAX_READ: Final = 50_000
 _PIECE: Final = re.compile(r"<(\w+)>")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reader:
-    """One language, compiled: its patterns, and the English of each."""
+    """One compiled language: its patterns, and the English of each pattern."""
 
     pattern: re.Pattern[str]
     english: tuple[str, ...]
@@ -38,7 +38,7 @@ class _Reader:
 
 
 def may_be_foreign(words: frozenset[str]) -> bool:
-    """Whether a word of the six languages that tells time is there, or a digit."""
+    """Return true if the words contain a digit or a time word of the six languages."""
     return not _hints().isdisjoint(words) or has_digit(words)
 
 
@@ -48,7 +48,7 @@ def _hints() -> frozenset[str]:
 
 
 def scan_foreign(text: str, at: datetime, words: frozenset[str]) -> Iterator[TimeMention]:
-    """The expressions of the likeliest language; days in other languages when none of the six is likely."""
+    """Yield the expressions of the most likely language. If none is likely, yield full dates of other languages."""
     likely = _likely(words)
     if likely == ("en",):
         return
@@ -62,7 +62,7 @@ def scan_foreign(text: str, at: datetime, words: frozenset[str]) -> Iterator[Tim
 
 
 def _likely(words: frozenset[str]) -> tuple[str, ...]:
-    """The languages with the most small words in the text, all of them in a tie, none where no word is known."""
+    """Return the languages with the most small words in the text: several if they tie, none if no word is known."""
     scores = {name: len(known & words) for name, known in SMALL_WORDS.items()}
     best = max(scores.values())
     return tuple(name for name, score in scores.items() if score == best) if best else ()
@@ -119,12 +119,14 @@ _WRITTEN_DAY: Final = re.compile(
     r"(?<![\w$€£#])(?<!\d[.,/:-])(?P<day>3[01]|[12]\d|0?[1-9])\.?\s{0,2}(?:[^\W\d_]{1,3}\s{1,2})?"
     r"[^\W\d_]{3,14}\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s{1,2})?(?P<year>(?:19|20)\d\d)(?![\w%])"
 )
-# dateparser takes milliseconds for one and tries every language it has, so only so many are asked for.
+# dateparser tries every language and needs milliseconds for one date, so the number of dates has a bound.
 _MAX_ASKED: Final = 3
 
 
 def _written_days(text: str, at: datetime) -> Iterator[TimeMention]:
-    """Days in full in any language, by dateparser, each accepted only where day and year are those of the words."""
+    """Yield full dates in any language. A date that dateparser reads counts only if its day and year are in the
+    words.
+    """
     for found in islice(_WRITTEN_DAY.finditer(text, 0, _MAX_READ), _MAX_ASKED):
         moment = _ask_dateparser(found.group(), at)
         if moment is None or (moment.day, moment.year) != (int(found["day"]), int(found["year"])):

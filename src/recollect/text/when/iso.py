@@ -1,4 +1,4 @@
-"""Dates as a model writes them, in ISO 8601, whole or partial: intervals that are no finer than they are."""
+"""Read the ISO 8601 dates that a model writes, complete or partial. An interval is never more precise than its date."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _DATE: Final = re.compile(
 
 
 def read_date(text: str, zone: tzinfo | None) -> Interval:
-    """The year, month, day or moment of an ISO date, whole or partial; one that names no offset is in the zone.
+    """Return the year, month, day or moment of an ISO date. A date without an offset is in ``zone``.
 
     Raises:
-        ValueError: it has none of these forms, or there is no such day.
+        ValueError: the text has none of these forms, or there is no such day.
     """
     found = _DATE.fullmatch(text.strip())
     if found is None:
@@ -39,9 +39,9 @@ def read_date(text: str, zone: tzinfo | None) -> Interval:
 
 
 def read_checked(start: str | None, end: str | None, zone: tzinfo | None) -> Interval | None:
-    """What :func:`read_span` reads in the zone, of dates that it can read in UTC.
+    """Return what :func:`read_span` reads in ``zone``, for two dates that are known to be in order in UTC.
 
-    Where one of them alone names an offset, they may be in order there and not in the zone; then they are read in UTC.
+    If only one date has an offset, the dates may be in order in UTC and not in ``zone``. Then they are read in UTC.
     """
     try:
         return read_span(start, end, zone)
@@ -50,7 +50,7 @@ def read_checked(start: str | None, end: str | None, zone: tzinfo | None) -> Int
 
 
 def read_span(start: str | None, end: str | None, zone: tzinfo | None) -> Interval | None:
-    """When something happened, by the two dates of a reply; ``None`` where neither is given.
+    """Return the interval between the two dates of a reply, or ``None`` if neither is given.
 
     Raises:
         ValueError: a date cannot be read, or the end comes before the start.

@@ -1,4 +1,4 @@
-"""What the match of each rule means."""
+"""The meaning of each rule's match."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def way_of(found: re.Match[str]) -> Direction:
 
 
 def _maybe(found: re.Match[str], group: str) -> str | None:
-    """A group that only some of the patterns of a meaning have."""
+    """Return a group of the match, or ``None`` if this pattern does not have the group."""
     return found.groupdict().get(group)
 
 
@@ -107,7 +107,7 @@ def day_word(found: re.Match[str], at: datetime) -> Interval | None:
 
 
 def unit(found: re.Match[str], at: datetime) -> Interval | None:
-    """last week, this month, next year; "this past" and "the last" count back from today instead."""
+    """Read "last week", "this month", "next year". "this past" and "the last" count back from today instead."""
     which, unit = found["which"].lower(), found["unit"].lower()
     rolls = found["the"] or which in ("past", "coming")
     if unit == "weekend":
@@ -121,7 +121,9 @@ def unit(found: re.Match[str], at: datetime) -> Interval | None:
 
 
 def rolling(found: re.Match[str], at: datetime) -> Interval | None:
-    """The past three months; the next two weeks, but not those of a story ("he spent the next two weeks abroad")."""
+    """Read "the past three months" and "the next two weeks", but not in a story ("he spent the next two weeks
+    abroad").
+    """
     _, high = counts(found["count"])
     back = found["which"].lower() in ("last", "past")
     if not back and way_of(found) is Direction.PAST:
@@ -137,7 +139,7 @@ def _which(word: str) -> str:
 
 
 def named(found: re.Match[str], at: datetime) -> Interval | None:
-    """last Friday, this summer, next May, last Christmas."""
+    """Read "last Friday", "this summer", "next May", "last Christmas"."""
     which, name = _which(found["which"]), found["name"]
     low = name.lower().rstrip(".")
     if low in SEASONS:
@@ -177,7 +179,7 @@ def holiday(found: re.Match[str], at: datetime) -> Interval | None:
 
 
 def season(found: re.Match[str], at: datetime) -> Interval | None:
-    """A winter needs both its years: "winter 2022" may begin or end in 2022."""
+    """Read a season with its year. A winter needs both years, because "winter 2022" may begin or end in 2022."""
     first, year = SEASONS[found["season"].lower()], int(found["year"])
     if (first == 12) == (found["second"] is None):
         return None
@@ -228,7 +230,7 @@ def weekend(found: re.Match[str], at: datetime) -> Interval | None:
 
 
 def day_of_month(found: re.Match[str], at: datetime) -> Interval | None:
-    """ "on the 14th", at the end of a clause: the nearest 14th in the direction of the verbs."""
+    """Read "on the 14th" at the end of a clause as the nearest 14th in the direction of the verbs."""
     way, wanted = way_of(found), int(found["day"])
     if way is Direction.UNKNOWN:
         return None
@@ -244,7 +246,9 @@ def day_of_month(found: re.Match[str], at: datetime) -> Interval | None:
 
 
 def ahead(found: re.Match[str], at: datetime) -> Interval | None:
-    """ "in two weeks" is a time only in a sentence about the future: "I finished it in two weeks" is a length."""
+    """Read "in two weeks" in a sentence about the future. In "I finished it in two weeks" it is a length, not a
+    time.
+    """
     if _maybe(found, "inside") and not found["time"] and way_of(found) is not Direction.FUTURE:
         return None
     low, high = counts(found["count"])
@@ -256,7 +260,7 @@ def ahead(found: re.Match[str], at: datetime) -> Interval | None:
 
 
 def so_far(found: re.Match[str], at: datetime) -> Interval | None:
-    """ "for three years now": since the year three years ago."""
+    """Read "for three years now" as: since the year three years ago."""
     if _ROUGHLY.search(found.string, max(0, found.start() - 16), found.start()):
         return None
     since = relative.ago(number(found["count"]), number(found["count"]), singular(found["unit"]), at)

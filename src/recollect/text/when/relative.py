@@ -1,4 +1,4 @@
-"""Times counted from the day of the message: "two weeks ago", "last month", "the past three days"."""
+"""Compute times relative to the day of the message: "two weeks ago", "last month", "the past three days"."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _DAYS: Final = {"day": 1, "night": 1, "week": 7, "weekend": 7, "fortnight": 14}
 
 
 def ago(low: int, high: int, unit: str, at: datetime) -> Interval:
-    """``high`` to ``low`` units before ``at``: the whole unit that it falls in, and never finer than that unit.
+    """Return the whole unit that lies ``high`` to ``low`` units before ``at``. The result is never finer than the unit.
 
     Raises:
-        ValueError: a unit the rules do not count in, or a year out of range.
-        OverflowError: the same, of a huge count.
+        ValueError: the rules do not count in this unit, or the year is out of range.
+        OverflowError: the count is far too large.
     """
     if low != high:
         return join(ago(high, high, unit, at), ago(low, low, unit, at))
@@ -43,7 +43,7 @@ def ago(low: int, high: int, unit: str, at: datetime) -> Interval:
 
 
 def shift(day: date, unit: str, count: int) -> date:
-    """``day`` moved by ``count`` units, months and years by the calendar."""
+    """Return ``day`` moved by ``count`` units. Months and years follow the calendar."""
     if unit in _DAYS:
         return day + timedelta(days=_DAYS[unit] * count)
     if unit in ("month", "year"):
@@ -52,7 +52,7 @@ def shift(day: date, unit: str, count: int) -> date:
 
 
 def unit_of(day: date, unit: str, zone: tzinfo | None) -> Interval:
-    """The day, night, week, weekend, month or year that ``day`` lies in."""
+    """Return the day, night, week, weekend, month or year that contains ``day``."""
     if unit == "night":
         return part_of_day(day, "night", zone)
     if unit == "month":
@@ -63,7 +63,7 @@ def unit_of(day: date, unit: str, zone: tzinfo | None) -> Interval:
 
 
 def rolling(count: int, unit: str, at: datetime, step: int) -> Interval:
-    """The ``count`` units up to today (``step`` -1) or from today on (+1), today included."""
+    """Return the ``count`` units up to today (``step`` -1) or from today on (``step`` +1). Today is included."""
     today, tomorrow = at.date(), at.date() + timedelta(days=1)
     if unit not in (*_DAYS, "month", "year"):
         raise ValueError(f"not a unit of whole days: {unit!r}")
@@ -73,19 +73,20 @@ def rolling(count: int, unit: str, at: datetime, step: int) -> Interval:
 
 
 def weekday_before(day: date, weekday: int) -> date:
-    """The last such weekday strictly before ``day``."""
+    """Return the last such weekday strictly before ``day``."""
     return day - timedelta(days=(day.weekday() - weekday - 1) % 7 + 1)
 
 
 def weekday_after(day: date, weekday: int) -> date:
-    """The first such weekday strictly after ``day``."""
+    """Return the first such weekday strictly after ``day``."""
     return day + timedelta(days=(weekday - day.weekday() - 1) % 7 + 1)
 
 
 def weekday_of(which: str, weekday: int, at: datetime) -> Interval | None:
-    """ "last Friday" is the one before the day of the message; "this Friday" that of its week.
+    """Return "last Friday" (the one before the day of the message) or "this Friday" (the one of its week).
 
-    "next Friday" is the coming one to some and that of next week to others: ``None`` unless both are the same day.
+    For some people "next Friday" is the coming Friday, for others that of next week. The result is ``None`` unless both
+    are the same day.
     """
     today = at.date()
     if which == "this":
@@ -100,7 +101,7 @@ def weekday_of(which: str, weekday: int, at: datetime) -> Interval | None:
 
 
 def weekend_relative(which: str, at: datetime) -> Interval | None:
-    """As of weekdays: "next weekend" is ``None`` before Saturday."""
+    """Return a weekend by the rules for weekdays. "next weekend" is ``None`` before Saturday."""
     today = at.date()
     if which == "next" and today.weekday() < 5:
         return None
@@ -108,7 +109,9 @@ def weekend_relative(which: str, at: datetime) -> Interval | None:
 
 
 def month_relative(which: str, month: int, at: datetime) -> Interval | None:
-    """ "last May" is the newest May before this month; "next May" must lie in a later year, else it is unclear."""
+    """Return "last May" (the newest May before this month) or "next May" (only if it lies in a later year, else
+    ``None``).
+    """
     today = at.date()
     if which == "last":
         return month_of(today.year - (month >= today.month), month, at.tzinfo)
@@ -118,9 +121,10 @@ def month_relative(which: str, month: int, at: datetime) -> Interval | None:
 
 
 def season_relative(which: str, first_month: int, at: datetime) -> Interval | None:
-    """ "last summer" is the newest that is over; "this summer" that of the year; "next summer" one of a later year.
+    """Return "last summer" (the newest that is over), "this summer" (of this year) or "next summer" (of a later year).
 
-    A winter begins in December: "this winter" is the one running or the one less than four months off, else unclear.
+    A winter begins in December. "this winter" is the current one, or the next one if it begins in less than four
+    months. Otherwise it is unclear, and the result is ``None``.
     """
     today, winter = at.date(), first_month == 12
     year = today.year - (winter and today.month < 9)  # of the season that "this" means
@@ -133,7 +137,7 @@ def season_relative(which: str, first_month: int, at: datetime) -> Interval | No
 
 
 def weekday_towards(weekday: int, at: datetime, way: Direction) -> Interval | None:
-    """The nearest such weekday in the direction of the verbs, today excluded."""
+    """Return the nearest such weekday in the direction of the verbs. Today is excluded."""
     if way is Direction.UNKNOWN:
         return None
     find = weekday_before if way is Direction.PAST else weekday_after
@@ -141,7 +145,7 @@ def weekday_towards(weekday: int, at: datetime, way: Direction) -> Interval | No
 
 
 def weekend_towards(at: datetime, way: Direction) -> Interval | None:
-    """ "over the weekend": the running one, else the nearest in the direction of the verbs."""
+    """Return the weekend of "over the weekend": the current one, or the nearest in the direction of the verbs."""
     if way is Direction.UNKNOWN:
         return None
     last = way is Direction.PAST and at.date().weekday() < 5

@@ -1,4 +1,4 @@
-"""The rules of English: each a pattern and what its match means."""
+"""The rules of English. Each rule has a pattern and the meaning of its match."""
 
 from __future__ import annotations
 
@@ -40,15 +40,17 @@ Meaning = Callable[["re.Match[str]", datetime], "Interval | None"]
 
 
 def starting(words: str, *more: Iterable[str]) -> frozenset[str]:
-    """The words a rule can begin with, of a string and of tables."""
+    """Return the words with which a rule can begin, from a string and from tables."""
     return frozenset(words.split()).union(*more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A pattern with named groups, and its meaning; ``None`` means the words are no time, or an unclear one.
+    """A pattern with named groups, and its meaning. The meaning returns ``None`` if the words name no time or are
+    unclear.
 
-    ``starts`` are the words the pattern can begin with, ``#`` for digits: a rule is tried only where one stands.
+    ``starts`` holds the words with which the pattern can begin, and ``#`` for digits. A rule is tried only at such a
+    word.
     """
 
     starts: frozenset[str]
@@ -66,9 +68,11 @@ _VERGE = rf"(?:early|late|mid|(?:the{S})?(?:beginning|start|middle|end|month){S}
 
 
 def _anchored(found: re.Match[str], at: datetime) -> Interval | None:
-    """The Sunday before 25 May 2023, two days after last Friday, the week of 23 August, the week before last.
+    """Read "the Sunday before 25 May 2023", "two days after last Friday", "the week of 23 August", "the week before
+    last".
 
-    "two weeks before 5 May" is the week two weeks earlier, "the two weeks before 5 May" the fortnight up to it.
+    "two weeks before 5 May" is the week that lies two weeks earlier. "the two weeks before 5 May" are the fourteen days
+    up to it.
     """
     unit, side = meanings.singular(found["unit"]), found["side"].lower()
     if found["anchor"].lower() == "last":
@@ -83,7 +87,7 @@ def _anchored(found: re.Match[str], at: datetime) -> Interval | None:
 
 
 def exactly(text: str, start: int, end: int, at: datetime) -> Interval | None:
-    """What the words between two offsets mean as a whole."""
+    """Return the interval of the words between two offsets, if the words as a whole are one time expression."""
     for pattern, rule in compiled():
         found = pattern.fullmatch(text, start, end)
         if found is not None:
@@ -105,7 +109,9 @@ _NO_PLACE = rf"(?!{S}(?:street|st|road|rd|avenue|hall|park|madness)\b)"
 
 
 def _no_list(piece: str) -> str:
-    """Not followed by another of its kind: one of "in 2021, 2022 and 2023" would be read as all."""
+    """Return a pattern that refuses a second such piece behind it. In "in 2021, 2022 and 2023" no year stands for
+    all.
+    """
     return rf"(?!(?:,|,?{S}(?:and|or|to)){S}{piece}|\s?[-–/]\s?{piece})"
 
 
@@ -267,12 +273,14 @@ RULES: Final = (
 
 @cache
 def compiled() -> tuple[tuple[re.Pattern[str], Rule], ...]:
-    """The rules with their patterns compiled, on first use, in the order in which they are tried."""
+    """Return the rules with their compiled patterns, in the order in which they are tried. The first call compiles
+    them.
+    """
     return tuple((re.compile(rule.pattern, re.I), rule) for rule in RULES)
 
 
 @cache
 def by_start() -> dict[str, tuple[tuple[re.Pattern[str], Rule], ...]]:
-    """For each word that can begin an expression, the rules to try there, in order."""
+    """Return, for each word that can begin an expression, the rules to try at that word, in order."""
     words = frozenset[str]().union(*(rule.starts for rule in RULES))
     return {word: tuple(pair for pair in compiled() if word in pair[1].starts) for word in words}

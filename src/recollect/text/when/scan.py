@@ -1,4 +1,4 @@
-"""Finding the rules' words in a text, and the words before them that open an end ("since", "until")."""
+"""Find the expressions of the rules in a text, and the words before them that open an end ("since", "until")."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from recollect.domain.time import Interval
 from recollect.text.when.rules import Rule, by_start
 from recollect.text.when.words import MONTHS, SEASONS, WEEKDAYS, listed
 
-# Past this many hits a text is no message but a list or an attack; the rest is left unread, so that time is bounded.
+# A text with more hits is a list or an attack. The rest stays unread, so that the running time has a bound.
 MAX_HITS: Final = 500
 MAX_WORDS: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeMention:
-    """A time expression: its words, where they stand, and when it is."""
+    """A time expression: its words, their place in the text, and the interval that they mean."""
 
     text: str
     span: tuple[int, int]
@@ -35,22 +35,22 @@ _TRIGGERS: Final = frozenset(
     )
 ).union(MONTHS, SEASONS, WEEKDAYS, (f"{weekday}s" for weekday in WEEKDAYS))
 _WORD: Final = re.compile(r"\w+")
-# ASCII in small letters, with a blank for what is in no word: translating is three times as fast as matching.
+# ASCII in lower case, with blanks between words. Translating is three times as fast as matching.
 _ASCII_WORDS: Final = bytes(ord(chr(code).lower()) if _WORD.match(chr(code)) else 32 for code in range(128)).ljust(256)
-# A digit, or a word. What may not stand before it is looked for behind its first character: so the search skips from
-# one letter or digit to the next, where it would try every character.
+# A digit or a word. The checks of the text before it stand after its first character. So the search skips from one
+# letter or digit to the next and does not try every character.
 _START: Final = re.compile(r"[A-Za-z\d](?<![\w$€£#].)(?<!\d[.,/:-].)(?<!\w[/-].)[A-Za-z]*")
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The distinct words of a text in small letters."""
+    """Return the distinct words of a text in lower case."""
     if text.isascii():
         return frozenset(text.encode().translate(_ASCII_WORDS).decode().split())
     return frozenset(_WORD.findall(text.lower()))
 
 
 def may_tell_time(words: frozenset[str]) -> bool:
-    """Whether any rule of English could match: false for most messages, at the price of a set lookup."""
+    """Return true if a rule of English could match. For most messages one set lookup shows that none can."""
     return not _TRIGGERS.isdisjoint(words) or has_digit(words)
 
 
@@ -59,7 +59,7 @@ def has_digit(words: frozenset[str]) -> bool:
 
 
 def scan(text: str, at: datetime) -> Iterator[TimeMention]:
-    """The time expressions of an English text, first to last, none overlapping another."""
+    """Yield the time expressions of an English text, from first to last. Expressions do not overlap."""
     for found, rule in islice(_hits(text), MAX_HITS):
         mention = _resolved(text, found, rule, at)
         if mention is not None:
@@ -67,7 +67,7 @@ def scan(text: str, at: datetime) -> Iterator[TimeMention]:
 
 
 def _hits(text: str) -> Iterator[tuple[re.Match[str], Rule]]:
-    """Where a rule matches: the first of the rules that the word there can begin."""
+    """Yield each match with its rule: the first rule that matches at a word with which it can begin."""
     rules, after = by_start(), 0
     for start in islice(_START.finditer(text), MAX_WORDS):
         word = start[0]
@@ -98,7 +98,7 @@ def _resolved(text: str, found: re.Match[str], rule: Rule, at: datetime) -> Time
 
 
 def _is_no_time(text: str, found: re.Match[str]) -> bool:
-    """ "every last Friday", "half a year ago", "fiscal Q3 2023"; "my last year", but not "I saw her today"."""
+    """Return true for "every last Friday", "half a year ago", "fiscal Q3 2023" and "my last year"."""
     low, start = max(0, found.start() - 12), found.start()
     if _KINDS.search(text, low, start):
         return True
@@ -116,7 +116,7 @@ _CLAUSE: Final = re.compile(r"\s(?:was|were|is|has|had|went)\b", re.I)
 
 
 def _opened(text: str, mention: TimeMention, at: datetime) -> TimeMention:
-    """The mention with the end opened that a word at its head or before it opens."""
+    """Return the mention with an open end, if its first word or the word before it opens one."""
     start, end = mention.span
     inside = _INSIDE.match(mention.text)
     opener = inside or _OPENER.search(text, max(0, start - 16), start)
@@ -140,7 +140,7 @@ def _opens(text: str, word: str, mention: TimeMention, at: datetime) -> bool:
 
 
 def _open(interval: Interval, word: str) -> Interval:
-    """ "since" and "before" stop at the start of what they name; "after" and "until" at its end."""
+    """Open an end. "since" and "before" begin at the start of the time they name, "after" and "until" at its end."""
     if word in ("since", "from", "starting"):
         return replace(interval, end=None)
     if word == "after":

@@ -1,7 +1,7 @@
-"""Builders of intervals: a day, a week, a month and so on, in a time zone.
+"""Build intervals in a time zone: a day, a week, a month and so on.
 
-Weeks start on Monday. Seasons are those of the northern hemisphere by whole months (summer is June to August), for
-the words do not say where the speaker lives.
+Weeks start on Monday. Seasons are those of the northern hemisphere in whole months (summer is June to August), because
+the words do not tell where the speaker lives.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from recollect.domain.time import Interval, Precision
 
-# A year at the very edge of datetime cannot be moved to another time zone, so it is refused here.
+# datetime cannot move a year at its limits to another time zone, so such a year is refused here.
 _FIRST_YEAR, _LAST_YEAR = 2, 9998
 
 
 def between(start: date, end: date, zone: tzinfo | None, precision: Precision) -> Interval:
-    """The whole days from ``start`` to before ``end``.
+    """Return the whole days from ``start`` up to ``end``. ``end`` itself is excluded.
 
     Raises:
-        ValueError: a year that datetime cannot hold safely.
+        ValueError: datetime cannot hold the year safely.
     """
     if start.year < _FIRST_YEAR or end.year > _LAST_YEAR:
         raise ValueError("the year is out of range")
@@ -35,19 +35,19 @@ def day_of(day: date, zone: tzinfo | None) -> Interval:
 
 
 def week_of(day: date, zone: tzinfo | None) -> Interval:
-    """Monday to Sunday around ``day``."""
+    """Return the week of ``day``, Monday to Sunday."""
     monday = day - timedelta(days=day.weekday())
     return between(monday, monday + timedelta(days=7), zone, Precision.WEEK)
 
 
 def weekend_of(day: date, zone: tzinfo | None) -> Interval:
-    """Saturday and Sunday of the week of ``day``: two days, so a range."""
+    """Return Saturday and Sunday of the week of ``day``. Two days are a range."""
     saturday = day + timedelta(days=5 - day.weekday())
     return between(saturday, saturday + timedelta(days=2), zone, Precision.RANGE)
 
 
 def months_of(year: int, month: int, zone: tzinfo | None, *, count: int, precision: Precision) -> Interval:
-    """``count`` months from the first of ``month``."""
+    """Return ``count`` months from the first day of ``month``."""
     return between(date(year, month, 1), add_months(date(year, month, 1), count), zone, precision)
 
 
@@ -56,7 +56,7 @@ def month_of(year: int, month: int, zone: tzinfo | None) -> Interval:
 
 
 def season_of(year: int, month: int, zone: tzinfo | None) -> Interval:
-    """Three months from ``month``: a season (3, 6, 9, 12) or a quarter (1, 4, 7, 10)."""
+    """Return three months from ``month``: a season (3, 6, 9, 12) or a quarter (1, 4, 7, 10)."""
     return months_of(year, month, zone, count=3, precision=Precision.SEASON)
 
 
@@ -70,7 +70,9 @@ def decade_of(year: int, zone: tzinfo | None) -> Interval:
 
 
 def part_of_day(day: date, part: str, zone: tzinfo | None) -> Interval:
-    """Morning 0 to 12, afternoon 12 to 18, evening 17 to 24, night 18 to 6: what a speaker may mean at the widest."""
+    """Return the widest meaning of a part of a day: morning 0 to 12, afternoon 12 to 18, evening 17 to 24, night 18 to
+    6.
+    """
     first, last = {"morning": (0, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}[part]
     midnight = day_of(day, zone).start
     assert midnight is not None
@@ -79,19 +81,19 @@ def part_of_day(day: date, part: str, zone: tzinfo | None) -> Interval:
 
 
 def hour_before(at: datetime, delta: timedelta) -> Interval:
-    """The clock hour that lies ``delta`` before ``at``."""
+    """Return the clock hour that lies ``delta`` before ``at``."""
     then = (at.astimezone(UTC) - delta).astimezone(at.tzinfo).replace(minute=0, second=0, microsecond=0)
     day_of(then.date(), at.tzinfo)
     return Interval(start=then, end=then + timedelta(hours=1), precision=Precision.HOUR)
 
 
 def join(first: Interval, last: Interval) -> Interval:
-    """From the start of one to the end of the other, as a range."""
+    """Return the range from the start of one interval to the end of the other."""
     return Interval(start=first.start, end=last.end, precision=Precision.RANGE)
 
 
 def add_months(day: date, count: int) -> date:
-    """The same day ``count`` months later, or the last day of a shorter month."""
+    """Return the same day ``count`` months later, or the last day of a shorter month."""
     months = day.year * 12 + day.month - 1 + count
     year, month = divmod(months, 12)
     if not _FIRST_YEAR <= year <= _LAST_YEAR:

@@ -1,8 +1,9 @@
-"""The six further languages as data: their words of time, and what each shape says in English.
+"""The six further languages as data: their time words, and the English of each shape.
 
-A shape is a regex in which ``<n>`` stands for a count, ``<u>`` for a unit, ``<m>`` for a month, ``<d>`` for a weekday,
-``<day>`` for a day of the month and ``<y>`` for a year; the English beside it names the same pieces. An empty English
-marks words that look like a time and are none ("la mañana", the morning), so that no later shape takes them.
+A shape is a regular expression in which ``<n>`` stands for a count, ``<u>`` for a unit, ``<m>`` for a month, ``<d>``
+for a weekday, ``<day>`` for a day of the month and ``<y>`` for a year. The English beside it uses the same
+placeholders. An empty English text marks words that look like a time and are none ("la mañana", the morning), so that
+no later shape matches them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ Shapes = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """Months and weekdays in order, spellings apart by ``|``; counts and units with their English."""
+    """One language. Months and weekdays are in order, spellings are separated by ``|``, counts and units have their
+    English.
+    """
 
     months: str
     weekdays: str
@@ -25,7 +28,7 @@ class Language:
     shapes: Shapes
 
     def pieces(self) -> dict[str, str]:
-        """The regex of each placeholder."""
+        """Return the regular expression of each placeholder."""
         return {
             "m": _any(self.months.replace(" ", "|")),
             "d": _any(self.weekdays.replace(" ", "|")),
@@ -36,7 +39,7 @@ class Language:
         }
 
     def hints(self) -> frozenset[str]:
-        """Words one of which is in every expression that has no digit."""
+        """Return words of which at least one occurs in every expression without a digit."""
         words = " ".join((self.months, self.weekdays, *self.units, *(shape for shape, _ in self.shapes)))
         return frozenset(re.findall(r"[^\W\d_]{3,}", words.lower())) - {"the"}
 
@@ -46,7 +49,7 @@ def _any(words: str) -> str:
 
 
 def _numbers(words: str) -> dict[str, str]:
-    """Counts in order from one, spellings of a count joined by ``/``."""
+    """Return the counts in order from one. ``/`` separates the spellings of a count."""
     return {word: str(n) for n, spelled in enumerate(words.split(), start=1) for word in spelled.split("/")}
 
 
@@ -283,7 +286,7 @@ LANGUAGES: Final = {
         ),
     ),
 }
-# Small words that mark a language, English among them so that it can win. Words of two languages stand in both.
+# Small words that show the language of a text. English is included so that it can win. A shared word is in both lists.
 SMALL_WORDS: Final = {
     name: frozenset(words.split())
     for name, words in {

@@ -1,4 +1,4 @@
-"""Which way a sentence looks, so that "on Friday" or "in March" can be told to be past or to come."""
+"""Find out if a sentence speaks of the past or the future, so that "on Friday" and "in March" can be resolved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Direction(Enum):
 _REACH: Final = 160
 _SENTENCE_END: Final = re.compile(r"[.!?;\n](?=\s|$)|\s[-–—]\s|[—\n]")
 _CLAUSE_END: Final = re.compile(r"[,;:()]|\b(?:and|but|so|then|because|while)\b", re.I)
-# Adjectives and nouns in -ed, and verbs that arrange something yet to come: neither makes the time of a sentence past.
+# Adjectives and nouns in -ed, and verbs that arrange a future event. Neither puts the time of a sentence in the past.
 _NOT_PAST: Final = (
     r"(?:need|feed|seed|speed|indeed|exceed|succeed|proceed|bleed|breed|weed|reed|greed|freed|red|bed|wed|shed|excited|"
     r"tired|interested|bored|scared|worried|supposed|hundred|sacred|wicked|gifted|talented|related|united|advanced|"
@@ -27,7 +27,7 @@ _PAST: Final = re.compile(
     r"(?<!['’]ve\s)(?<!have\s)(?<!has\s)got|gotten|made|took|taken|saw|seen|came|met|bought|brought|gave|given|found|told|said|thought|felt|left|kept|ran|sat|wrote|written|drove|flew|"
     r"ate|drank|spent|sent|built|won|lost|taught|caught|fell|broke|began|grew|knew|heard|slept|swam|sang|rode|"
     r"woke|wore|threw|chose|paid|sold|stood|understood|became|hung|stayed|"
-    # "is closed", "gets used": a participle after these tells of the present.
+    # "is closed", "gets used": a participle after these words speaks of the present.
     rf"(?<!\bis\s)(?<!\bare\s)(?<!\bbe\s)(?<!\bget\s)(?<!\bgets\s)(?<!['’]s\s)(?<!['’]re\s)(?!{_NOT_PAST}\b)"
     r"[a-z]{1,20}ed)\b(?!\sby\b)",
     re.I,
@@ -40,7 +40,7 @@ _FUTURE: Final = re.compile(
     r"[a-z]{2,20}ing\b|['’]ll\b",
     re.I,
 )
-# Arrangements ("I got tickets for the show on Friday") are in the past tense and of the future; habits are of neither.
+# Arrangements ("I got tickets for the show on Friday") use the past tense and mean the future. Habits mean neither.
 _UNTELLING: Final = re.compile(
     r"\b(?:tickets?|appointments?|reservations?|invit\w{1,6}|deadline|decided|agreed|promised|offered|scheduled|"
     r"planned|booked|reserved|arranged|postponed|rescheduled|registered|would|might|could|if|unless|"
@@ -50,10 +50,10 @@ _UNTELLING: Final = re.compile(
 
 
 def direction(text: str, start: int, end: int) -> Direction:
-    """Past or future, by the verbs around ``text[start:end]``.
+    """Return past or future, as the verbs around ``text[start:end]`` show it.
 
-    The clause of the words decides; where it has no verb, the sentence. Verbs of both kinds, none, or talk of
-    arrangements or habits give ``UNKNOWN``.
+    The clause of the words decides, or the sentence if the clause has no verb. The result is ``UNKNOWN`` for verbs of
+    both kinds, for no verb, and for arrangements and habits.
     """
     low, high = _window(text, max(0, start - _REACH), min(len(text), end + _REACH), start, end, _SENTENCE_END)
     narrow = _window(text, low, high, start, end, _CLAUSE_END)

@@ -1,7 +1,7 @@
-"""The English words of time, and the regex pieces the rules are built from.
+"""The English time words, and the pieces of regular expressions from which the rules are built.
 
-Every repetition in a piece is bounded, so that a rule looks at a bounded stretch of text from where it starts and a
-scan stays linear whatever the text is.
+Every repetition in a piece has a bound. So a rule reads a bounded part of the text from its start, and a scan takes
+linear time for any text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 
 def listed(words: str) -> tuple[str, ...]:
-    """The words of a string: tables read better without quotes and commas."""
+    """Return the words of a string. Tables are easier to read without quotes and commas."""
     return tuple(words.split())
 
 
@@ -81,10 +81,10 @@ _NUMBERS: Final = (
     | {word: number for number, word in enumerate(_UNITS, start=1)}
     | {word: 10 * number for number, word in enumerate(_TENS, start=2)}
 )
-# What a vague count can mean: the least and the most. Wide on purpose, for the interval must hold the truth.
+# The lowest and the highest value of a vague count. The range is wide, because the interval must contain the truth.
 VAGUE: Final = {"couple": (2, 3), "few": (2, 6), "several": (3, 8)}
 
-# The words that counts, units and holidays can begin with; ``#`` stands for digits.
+# The words with which counts, units and holidays can begin. ``#`` stands for digits.
 COUNTS: Final = frozenset(_NUMBERS).union(VAGUE, "#") - {"the"}
 UNITS: Final = frozenset(
     f"{unit}{plural}" for unit in listed("day night week weekend fortnight month year") for plural in ("", "s")
@@ -93,10 +93,10 @@ HOLIDAY_STARTS: Final = frozenset(re.split(r"['\s]", name)[0] for name in HOLIDA
 
 
 def number(words: str) -> int:
-    """The value of a matched ``NUMBER``.
+    """Return the value of a matched ``NUMBER``.
 
     Raises:
-        ValueError: the words are no number the rules know.
+        ValueError: the rules do not know these words as a number.
     """
     words = words.lower()
     if words.isdecimal():
@@ -108,7 +108,7 @@ def number(words: str) -> int:
 
 
 def counts(words: str) -> tuple[int, int]:
-    """The least and the most a matched ``COUNT`` can mean, equal when it is exact."""
+    """Return the lowest and the highest value of a matched ``COUNT``. They are equal if the count is exact."""
     for word, bounds in VAGUE.items():
         if word in words.lower():
             return bounds
@@ -117,17 +117,17 @@ def counts(words: str) -> tuple[int, int]:
 
 
 def month_number(word: str) -> int:
-    """1 to 12 for a matched ``MONTH``."""
+    """Return 1 to 12 for a matched ``MONTH``."""
     return MONTHS[word.lower().rstrip(".")]
 
 
 def weekday_number(word: str) -> int:
-    """0 (Monday) to 6 for a matched ``WEEKDAY``."""
+    """Return 0 (Monday) to 6 for a matched ``WEEKDAY``."""
     return WEEKDAYS[word.lower().rstrip(".")]
 
 
 def either(names: Iterable[str]) -> str:
-    """A regex group of the names, longest first so that none hides another."""
+    """Return a group of the names. The longest name comes first, so that no name hides another."""
     return "(?:" + "|".join(sorted(names, key=lambda name: (-len(name), name))) + ")"
 
 
@@ -142,7 +142,7 @@ DAY: Final = r"(?:3[01]|[12]\d|0?[1-9])"
 NUMBER: Final = rf"(?:\d{{1,5}}|an?|{either(_TENS)}(?:[-\s]{either(_UNITS[:9])})?|{either(_UNITS)})"
 COUNT: Final = rf"(?:(?:a{S})?couple(?:{S}of)?|(?:a{S})?few|several|{NUMBER})"
 PART: Final = "(?:morning|afternoon|evening|night)"
-# What may come after a bare number or month for it to be a time: "in 2022 we moved", never "in 2022 steps".
+# The text that may follow a bare number or month that is a time: "in 2022 we moved", never "in 2022 steps".
 FOLLOW: Final = (
     r"(?=\s*$|['’]s\b|[—–…)\]\"”]|[^\w\s%'’-](?!\w)|\s+(?:[^\w\s%$]|(?:i|we|he|she|they|it|you|my|our|his|her|their|its|"
     r"your|the|an?|and|but|or(?!\sso)|so|because|when|while|where|which|that|this|these|those|there|then|who|with|without|for|"
