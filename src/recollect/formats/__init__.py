@@ -1,4 +1,4 @@
-"""The reading side of ``recollect retain``: files and streams of talk (docs/reference/input-formats.md)."""
+"""Read conversations from files and streams, for ``recollect retain`` (docs/reference/input-formats.md)."""
 
 from recollect.formats.formats import Format, detect
 from recollect.formats.reading import Spoken, read

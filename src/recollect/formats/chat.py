@@ -1,4 +1,4 @@
-"""Chat text: ``Name: words`` a line, with or without times before it, under date headings or none."""
+"""Read chat text: one ``Name: words`` on a line, with or without times before it, with or without date headings."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from recollect.formats.stamps import Order
 from recollect.formats.utterances import Utterance
 
 HEAD_LINES = 500
-"""How many lines are looked at, before the first message is given, to learn who speaks and how dates are written."""
+"""The number of lines that are examined before the first message, to learn the speakers and the order of dates."""
 
 _SYSTEM = "system"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Habits:
-    """What the head of a chat tells about all of it."""
+    """The conventions of a whole chat, learned from its first lines."""
 
     speakers: frozenset[str]
     order: Order | None
@@ -47,11 +47,11 @@ class _Opening:
 
 
 def utterances(lines: Iterator[Line], zone: tzinfo | None) -> Iterator[Utterance]:
-    """Read message by message, after a look at the first ``HEAD_LINES`` lines.
+    """Yield one message after another. The first ``HEAD_LINES`` lines are examined before the first message.
 
     Raises:
-        MalformedLine: a time without a zone, or that does not exist, or whose day and month cannot be told apart; or
-            words before anyone is named.
+        MalformedLine: a time has no zone, does not exist, or does not show which number is the day; or text stands
+            before the first speaker's name.
     """
     head = tuple(islice(lines, HEAD_LINES))
     habits = _habits(head, zone)
@@ -76,7 +76,7 @@ def _habits(head: Sequence[Line], zone: tzinfo | None) -> _Habits:
 
 
 def _parsed(line: Line, habits: _Habits) -> _Heading | _Opening | None:
-    """What a line opens; ``None`` where it goes on with the message before."""
+    """Return the heading or the message that a line opens, or ``None`` if the line continues the message before it."""
     bad = partial(MalformedLine, line.number)
     stamp = stamps.heading(line.text)
     if stamp:
@@ -91,7 +91,7 @@ def _parsed(line: Line, habits: _Habits) -> _Heading | _Opening | None:
 
 
 def _timed(rest: str, moment: Moment) -> _Opening:
-    """A line with a time. Nobody says one without a name: it is a notice, as when someone joins a group."""
+    """Return the opening of a line with a time. A line without a name is a notice, such as "Ben joined the group"."""
     found = opening(rest, timed=True)
     if found is None:
         return _Opening(speaker=_SYSTEM, role=Role.SYSTEM, words=rest, moment=moment)
@@ -99,7 +99,7 @@ def _timed(rest: str, moment: Moment) -> _Opening:
 
 
 class _Talk:
-    """The message being read, its session and its time."""
+    """The message that is being read, with its session and its time."""
 
     def __init__(self) -> None:
         self._session: str | None = None
@@ -108,15 +108,15 @@ class _Talk:
         self._lines: list[str] = []
 
     def under(self, heading: _Heading) -> None:
-        """A heading opens a session."""
+        """Open a session at a heading."""
         self._session, self._sitting = heading.session, Sitting(heading.moment.at)
 
     def opened(self, said: _Opening) -> None:
-        """A line opens a message."""
+        """Open a message."""
         self._opening, self._lines = said, [said.words]
 
     def went_on(self, line: Line) -> None:
-        """A line goes on with the message before it."""
+        """Add a line to the open message."""
         if self._opening:
             self._lines.append(line.text)
         elif not line.blank:
@@ -127,7 +127,7 @@ class _Talk:
             )
 
     def closed(self) -> Iterator[Utterance]:
-        """The message that ends here. One without a word is passed over."""
+        """Yield the message that ends here, unless it has no words."""
         said, self._opening = self._opening, None
         text = "\n".join(self._lines).strip()
         if said and text:

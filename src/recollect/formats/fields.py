@@ -1,4 +1,4 @@
-"""A JSON object, read field by field; every complaint says where."""
+"""Read a JSON object field by field. Every error names the place."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from recollect.formats.moments import Moment, Refusal, from_json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """The fields of an object. A field that is null counts as left out. Every method raises what ``bad`` makes."""
+    """The fields of a JSON object. A null field counts as absent. Every method raises the error that ``bad`` makes."""
 
     values: Mapping[str, object]
     bad: Refusal
 
     def only(self, known: AbstractSet[str]) -> None:
-        """Refuse keys that nobody reads, but for those that begin with ``x_``: a typing error must lose nothing."""
+        """Refuse unknown keys, except those that begin with ``x_``, so that a typing error loses nothing."""
         for key in self.values:
             if key not in known and not key.startswith("x_"):
                 near = get_close_matches(key, sorted(known), n=1)
@@ -28,28 +28,28 @@ class Fields:
                 raise self.bad(f"unknown key {shown(key)}; {hint} A key of your own may begin with x_")
 
     def value(self, *names: str) -> object:
-        """What stands under one of the names, or ``None``; an error where more than one of them is given."""
+        """Return the value of the one name that is given, or ``None``. Raise an error if several names are given."""
         given = [name for name in names if self.values.get(name) is not None]
         if len(given) > 1:
             raise self.bad(f"both {given[0]!r} and {given[1]!r} are given, which mean the same; leave one out")
         return self.values[given[0]] if given else None
 
     def string(self, *names: str) -> str | None:
-        """The string under one of the names, blank or not, or ``None``."""
+        """Return the string under one of the names, which may be blank, or ``None``."""
         value = self.value(*names)
         if value is not None and not isinstance(value, str):
             raise self.bad(f"{names[0]!r} must be a string, not {shown(value)}")
         return value
 
     def name(self, *names: str) -> str | None:
-        """A string with something in it, or ``None``."""
+        """Return a string that is not blank, or ``None``."""
         value = self.string(*names)
         if value is not None and not value.strip():
             raise self.bad(f"{names[0]!r} is blank; leave it out, or put something into it")
         return value
 
     def strings(self, name: str) -> tuple[str, ...]:
-        """A list of strings, those that are blank left out; empty where there is none."""
+        """Return a list of strings without the blank ones. It is empty if the field is absent."""
         value = self.value(name)
         if value is None:
             return ()
@@ -58,13 +58,13 @@ class Fields:
         return tuple(one for one in value if one.strip())
 
     def flag(self, name: str) -> bool:
-        """Whether it is true; false where it is left out."""
+        """Return a boolean field. It is false if the field is absent."""
         value = self.value(name)
         if value is not None and not isinstance(value, bool):
             raise self.bad(f"{name!r} must be true or false, not {shown(value)}")
         return bool(value)
 
     def moment(self, zone: tzinfo | None, *names: str) -> Moment | None:
-        """The time under one of the names, or ``None``."""
+        """Return the time under one of the names, or ``None``."""
         value = self.value(*names)
         return None if value is None else from_json(value, zone, self.bad)

@@ -1,4 +1,4 @@
-"""Which format an input is in, told from its beginning."""
+"""Detect the format of an input from its beginning."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ class Format(StrEnum):
 
 
 def detect(head: str) -> Format:
-    """The format of an input that begins with ``head``; its first line that is not blank is enough.
+    """Return the format of an input that begins with ``head``. Its first line that is not blank is enough.
 
-    ``{`` opens JSON Lines, or an OpenAI document where the object has ``messages`` or goes on over further lines.
-    ``[`` opens an OpenAI list, unless what follows is no JSON (``[2023-07-11 18:05] Ada: ...``). All else is chat text.
+    ``{`` opens JSON Lines, or an OpenAI document if the object has ``messages`` or continues on further lines. ``[``
+    opens an OpenAI list, unless the following text is not JSON (``[2023-07-11 18:05] Ada: ...``). Everything else is
+    chat text.
     """
     text = head.lstrip("\ufeff \t\r\n")
     if text.startswith("{"):

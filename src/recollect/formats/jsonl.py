@@ -1,4 +1,4 @@
-"""JSON Lines: an object a line, as in the evaluation's files."""
+"""Read JSON Lines: one object on a line, as in the files for evaluation."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ MESSAGE = frozenset(
 )
 SESSION = frozenset({"type", "id", "conversation", *AT})
 PASSED_OVER = frozenset({"question", "dataset"})
-"""Lines of an evaluation's file that nobody said."""
+"""The lines of an evaluation file that are not messages."""
 
 _ONLY_CONVERSATION = "conversation"
 
 
 def utterances(lines: Iterator[Line], zone: tzinfo | None) -> Iterator[Utterance]:
-    """Read line by line.
+    """Yield the message of each line.
 
     Raises:
-        MalformedLine: a line is no JSON object, or a field is unknown, missing, or of the wrong kind.
+        MalformedLine: a line is not a JSON object, or a field is unknown, missing or of the wrong type.
     """
     talk = _Talk(zone)
     for line in lines:
@@ -53,7 +53,7 @@ def _fields(line: Line) -> Fields:
 
 
 class _Talk:
-    """What the lines so far say about the sessions."""
+    """The sessions as the lines so far describe them."""
 
     def __init__(self, zone: tzinfo | None) -> None:
         self._zone = zone
@@ -64,7 +64,7 @@ class _Talk:
         self._conversation: str | None = None
 
     def opened(self, fields: Fields) -> None:
-        """Take in a session's line."""
+        """Read the line of a session."""
         fields.only(SESSION)
         self._check_conversation(fields)
         name, moment = fields.name("id"), fields.moment(self._zone, *AT)
@@ -82,7 +82,7 @@ class _Talk:
         self._began[name] = moment.at
 
     def said(self, fields: Fields) -> Utterance:
-        """Take in a message's line."""
+        """Read the line of a message."""
         fields.only(MESSAGE)
         self._check_conversation(fields)
         session = fields.name("session") or self._open
@@ -104,14 +104,16 @@ class _Talk:
         )
 
     def _time(self, session: str | None) -> datetime | None:
-        """The session's time and a second for each message before: their order is then their times' order."""
+        """Return the time of the session plus one second for each earlier message, so that the times keep the order."""
         if session is None or session not in self._began:
             self._adrift.add(session)
             return None
         return later(self._began[session], self._said.get(session, 0))
 
     def _check_conversation(self, fields: Fields) -> None:
-        """Refuse a second conversation: the evaluation gives each a bank of its own, and they may share names."""
+        """Refuse a second conversation. Evaluation gives each conversation its own bank, and two of them may share
+        names.
+        """
         name = fields.name("conversation") or _ONLY_CONVERSATION
         self._conversation = self._conversation or name
         if name != self._conversation:

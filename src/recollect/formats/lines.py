@@ -1,4 +1,4 @@
-"""The lines of an input with their numbers, and the JSON in them."""
+"""Number the lines of an input, and read the JSON in them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recollect.errors import InvalidInput, MalformedLine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line without its end and without a byte order mark; ``number`` counts from 1."""
+    """A line without its line end and without a byte order mark. ``number`` counts from 1."""
 
     number: int
     text: str
@@ -22,10 +22,10 @@ class Line:
 
 
 def numbered(stream: Iterable[str]) -> Iterator[Line]:
-    """The lines of an open text file, or of any iterable that gives one line at a time. Reads no further than asked.
+    """Yield the lines of an open text file, or of any iterable of lines. It reads no further than the caller asks.
 
     Raises:
-        InvalidInput: what comes is not text, or not in the encoding that the file was opened with.
+        InvalidInput: the input is not text, or not in the encoding with which the file was opened.
     """
     number = 0
     try:
@@ -44,10 +44,11 @@ def numbered(stream: Iterable[str]) -> Iterator[Line]:
 
 
 def parse_json(text: str, first_line: int = 1) -> object:
-    """The JSON value of a text that begins on line ``first_line``. Raw control characters in strings are let through.
+    """Return the JSON value of a text that begins on line ``first_line``. Raw control characters in strings are
+    allowed.
 
     Raises:
-        MalformedLine: it is no JSON, or an object has a key twice, of which one would be lost.
+        MalformedLine: the text is not JSON, or an object has a key twice, so that one value would be lost.
     """
     try:
         value: object = json.loads(text, strict=False, object_pairs_hook=_without_repeats)
@@ -70,7 +71,7 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def shown(value: object) -> str:
-    """A value as an error message quotes it: on one line, not too long."""
+    """Return a value as an error message quotes it: on one line and not too long."""
     try:
         text = repr(value)
     except RecursionError:  # JSON may be nested as deeply as can just be read, and not shown

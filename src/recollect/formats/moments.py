@@ -1,4 +1,4 @@
-"""Times as inputs give them, and the times of messages that have none."""
+"""Read the times of inputs, and give times to messages that have none."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from recollect.errors import InvalidInput
 from recollect.formats.lines import shown
 
 Refusal = Callable[[str], InvalidInput]
-"""Makes the error for a problem; it knows where the input is being read."""
+"""Makes the error for a problem. It knows the place in the input."""
 
 _MILLISECONDS = 1e11
-"""From here on a count of seconds is past the year 5000, and surely a count of milliseconds."""
+"""A larger number would be seconds after the year 5000, so it counts milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """An aware time, and the text it was given as: an id is made of the latter, which no setting changes."""
+    """An aware time, and the text from which it was read. Message ids use the text, because no setting changes it."""
 
     at: datetime
     given: str
 
 
 def from_json(value: object, zone: tzinfo | None, bad: Refusal) -> Moment:
-    """A time in JSON: ISO 8601 in a string, or seconds since 1970 in a number.
+    """Return a time from JSON: an ISO 8601 string, or a number of seconds since 1970.
 
     Raises:
-        InvalidInput: through ``bad``; it is neither, or it has no zone and ``zone`` is not given either.
+        InvalidInput: raised through ``bad``; the value is neither, or neither the value nor ``zone`` gives a zone.
     """
     if isinstance(value, str):
         return Moment(at=_iso(value.strip(), zone, bad), given=value)
@@ -56,10 +56,10 @@ def _epoch(value: float, zone: tzinfo | None, bad: Refusal) -> datetime:
 
 
 def aware(at: datetime, given: str, zone: tzinfo | None, bad: Refusal) -> datetime:
-    """``at`` in its own zone, else in ``zone``.
+    """Return ``at`` in its own zone, or in ``zone`` if it has none.
 
     Raises:
-        InvalidInput: through ``bad``; there is no zone, or the time does not fit into the years 1 to 9999.
+        InvalidInput: raised through ``bad``; there is no zone, or the time is outside the years 1 to 9999.
     """
     if at.tzinfo is None:
         if zone is None:
@@ -69,14 +69,14 @@ def aware(at: datetime, given: str, zone: tzinfo | None, bad: Refusal) -> dateti
 
 
 def _in_range(at: datetime, given: str, bad: Refusal) -> datetime:
-    """Refuse a time within a day of the calendar's ends: no other zone could show it."""
+    """Refuse a time within a day of the calendar's limits, because other zones could not show it."""
     if not datetime(1, 1, 3, tzinfo=UTC) <= at <= datetime(9999, 12, 29, tzinfo=UTC):
         raise bad(f"the time {given} is at the end of the calendar; give the real one")
     return at
 
 
 def later(at: datetime, seconds: int) -> datetime:
-    """``at`` and some seconds, counted by the clock of the world and not of the wall."""
+    """Return ``at`` plus some seconds of elapsed time, so that a change to summer time does not count."""
     try:
         return (at.astimezone(UTC) + timedelta(seconds=seconds)).astimezone(at.tzinfo)
     except OverflowError:  # 29 December 9999
@@ -84,14 +84,14 @@ def later(at: datetime, seconds: int) -> datetime:
 
 
 class Sitting:
-    """Times for the messages of one sitting: an untimed message follows the last known time, a second after another."""
+    """Times for the messages of one sitting. A message without a time follows the last known time by one second."""
 
     def __init__(self, began: datetime | None = None) -> None:
         self._known = began
         self._since = 0
 
     def time(self, given: datetime | None) -> datetime | None:
-        """The time of the next message; ``None`` while no time is known."""
+        """Return the time of the next message, or ``None`` as long as no time is known."""
         if given is not None:
             self._known, self._since = given, 1
             return given

@@ -1,4 +1,4 @@
-"""OpenAI-style message lists: one JSON document, a list of messages or an object that holds one."""
+"""Read message lists in the style of OpenAI: one JSON document, a list of messages or an object that contains one."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _RESULTS = frozenset({"tool", "function"})
 
 
 def utterances(lines: Iterator[Line], zone: tzinfo | None) -> Iterator[Utterance]:
-    """Read the document whole, then message by message. A message without any content is passed over.
+    """Read the whole document, then yield its messages. A message without any content is skipped.
 
     Raises:
-        MalformedLine: it is no JSON.
-        InvalidInput: it holds no list of messages, or an element cannot be used; says which, as ``messages[3]``.
+        MalformedLine: the document is not JSON.
+        InvalidInput: the document has no list of messages, or an element cannot be used; the error names the element,
+            such as ``messages[3]``.
     """
     whole = Fields(values=_document(lines), bad=InvalidInput)
     session = whole.name("session", "id")
@@ -36,7 +37,7 @@ def utterances(lines: Iterator[Line], zone: tzinfo | None) -> Iterator[Utterance
 
 
 def _document(lines: Iterator[Line]) -> dict[str, object]:
-    """The object that holds the messages; made up where the document is a bare list."""
+    """Return the object that contains the messages. A bare list gets such an object."""
     kept = list(lines)
     value = parse_json("\n".join(line.text for line in kept), kept[0].number if kept else 1)
     if isinstance(value, list):
@@ -85,7 +86,7 @@ def _said(
 
 
 def _speaker(fields: Fields, role: str, names: dict[str, str]) -> str:
-    """The name given; for a result, what was called; else the role's word."""
+    """Return the given name, or the name of the called tool for a result, or the word for the role."""
     name = fields.string("name", "speaker") or ""
     if not name.strip() and role in _RESULTS:
         name = names.get(fields.string("tool_call_id") or "", "")

@@ -1,4 +1,4 @@
-"""The words in an OpenAI-style message: its content, in parts or not, and the tools it calls."""
+"""Read the words of a message in the style of OpenAI: its content and its tool calls."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ _WORDS: Mapping[str, str] = {
     "output_text": "text",
     "refusal": "refusal",
 }
-"""Parts that are words, and the key they stand under."""
+"""The parts that are words, each with the key of its text."""
 
 _ATTACHED = frozenset(
     {"image_url", "image", "image_file", "input_image", "input_audio", "audio", "output_audio", "file", "input_file"}
 )
-"""Parts that are pictures, sounds and files: only what is said about them in words can be kept."""
+"""The parts that are pictures, sounds and files. Only their descriptions in words can be kept."""
 
 _ABOUT = ("alt", "caption", "description", "detail", "title", "filename")
 _FIDELITY = frozenset({"auto", "low", "high", "original"})
-"""What OpenAI's ``detail`` says of a picture's resolution, which is no description."""
+"""The values of OpenAI's ``detail``. They give the resolution of a picture and do not describe it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """The words of a message, what is said about its attachments, and the kinds of those without a word."""
+    """The words of a message, the descriptions of its attachments, and the kinds of attachments without a
+    description.
+    """
 
     texts: tuple[str, ...] = ()
     captions: tuple[str, ...] = ()
@@ -44,17 +46,20 @@ class Content:
 
     @property
     def text(self) -> str:
-        """The texts one below the other. A message of attachments alone names their kinds: it was said, after all."""
+        """Return the texts, one below the other. A message with attachments only names their kinds, so that it is
+        kept.
+        """
         if self.texts or self.captions:
             return "\n".join(self.texts)
         return " ".join(f"[{kind}]" for kind in self.silent)
 
 
 def content(fields: Fields) -> Content:
-    """A message's content, refusal and spoken words.
+    """Return the content, the refusal and the spoken words of a message.
 
     Raises:
-        InvalidInput: through ``fields.bad``; the content is no string or list of parts, or a part is of unknown kind.
+        InvalidInput: raised through ``fields.bad``; the content is not a string or a list of parts, or a part is
+            unknown.
     """
     value = fields.value("content", "text")
     if value is None or isinstance(value, str):
@@ -67,10 +72,11 @@ def content(fields: Fields) -> Content:
 
 
 def calls(fields: Fields) -> Content:
-    """The tools an assistant calls, each as ``name(arguments)``.
+    """Return the tool calls of an assistant, each as ``name(arguments)``.
 
     Raises:
-        InvalidInput: through ``fields.bad``; the calls are no list, or nested too deeply to be written down.
+        InvalidInput: raised through ``fields.bad``; the calls are not a list, or their nesting is too deep to be
+            written.
     """
     try:
         return Content(texts=tuple(_call(call) for call in _called(fields)))
@@ -79,7 +85,7 @@ def calls(fields: Fields) -> Content:
 
 
 def called(fields: Fields) -> Iterator[tuple[str, str]]:
-    """The ids of the calls, each with the name of what is called."""
+    """Yield the id of each call with the name of the called tool."""
     for call in _called(fields):
         if isinstance(call, dict) and isinstance(call.get("id"), str):
             name = _function(call).get("name")

@@ -1,4 +1,4 @@
-"""Reading talk, whatever its format, as a stream of messages with their sessions."""
+"""Read a conversation of any format as a stream of messages with their sessions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READERS: Mapping[Format, Reader] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
-    """A message, with its time and its id, and the session it belongs to."""
+    """A message with its time and its id, and its session."""
 
     session: str
     message: Message
@@ -37,17 +37,17 @@ def read(
     zone: tzinfo | None = None,
     now: datetime,
 ) -> Iterator[Spoken]:
-    """Read an open text file, or any iterable of lines, message by message.
+    """Yield the messages of an open text file, or of any iterable of lines.
 
-    ``format`` is detected where it is not given. ``session`` overrides the sessions of the input; where neither names
-    one, it is the date of the first message. ``zone`` is meant by times that name none. A message without any time
-    gets ``now`` (aware). Nothing is read before the first message is asked for; then no more than is needed: chat text
-    is looked at 500 lines ahead, and an OpenAI document is one JSON value and read whole.
+    ``format`` is detected if it is not given. ``session`` replaces the sessions of the input. If neither names a
+    session, the date of the first message does. ``zone`` is the zone of times that name none. A message without any
+    time gets ``now`` (aware). Nothing is read before the first message is asked for. After that, no more is read than
+    necessary: 500 lines ahead for chat text, and the whole document for an OpenAI document.
 
     Raises:
         NaiveDatetime: ``now`` has no zone.
-        InvalidInput: while reading; the input is not text, or an element of an OpenAI list cannot be used.
-        MalformedLine: while reading; a line cannot be used. Says which, why, and what to do.
+        InvalidInput: during reading; the input is not text, or an element of an OpenAI list cannot be used.
+        MalformedLine: during reading; a line cannot be used. The error says which line, why, and what to do.
     """
     if now.tzinfo is None:
         raise NaiveDatetime("now")
@@ -69,7 +69,7 @@ def _read(
 
 
 def _filed(utterances: Iterator[Utterance], session: str | None, now: datetime) -> Iterator[Spoken]:
-    """Each utterance with its session, time and id."""
+    """Yield each utterance as a message with its session, time and id."""
     ids = Ids()
     day: str | None = None
     for said in utterances:

@@ -1,4 +1,4 @@
-"""Who speaks in a line of chat, and whether ``Note: remember`` is someone called Note."""
+"""Find the speaker in a line of chat, and tell a speaker from a label such as ``Note:``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TELEPHONE = re.compile(r"\+?\d[\d\s()\-.\u00a0]{4,}\d")
 
 _ASSISTANTS = frozenset({"assistant", "ai", "bot", "gpt", "chatgpt", "claude"})
 _ALWAYS = _ASSISTANTS | {"user", "human"}
-"""Names that are speakers wherever they stand."""
+"""The names that are always speakers."""
 
 _LABELS = frozenset(
     {
@@ -52,11 +52,11 @@ _LABELS = frozenset(
         "i.e",
     }
 )
-"""Words that open a remark within a message."""
+"""The words that open a remark inside a message."""
 
 
 def role_of(speaker: str) -> Role:
-    """The role that a name in a chat tells."""
+    """Return the role that a speaker's name in a chat shows."""
     name = speaker.casefold()
     if name in _ASSISTANTS:
         return Role.ASSISTANT
@@ -64,10 +64,11 @@ def role_of(speaker: str) -> Role:
 
 
 def opening(text: str, *, timed: bool = False) -> tuple[str, str] | None:
-    """The name and the words of ``Name: words``, if what stands before the colon looks like a name, else ``None``.
+    """Return the name and the words of ``Name: words``, or ``None`` if the text before the colon does not look like a
+    name.
 
     A name has at most 40 characters and four words, begins with a letter, and has no punctuation of sentences. After a
-    time, where a name is expected, it may also begin with an emoji or be a telephone number.
+    time a name is expected. There it may also begin with an emoji or be a telephone number.
     """
     found = _PREFIX.match(text)
     if not found or text[:1].isspace():
@@ -91,10 +92,11 @@ def _is_short(name: str) -> bool:
 
 
 def known_speakers(head: Sequence[str]) -> frozenset[str]:
-    """The names that open a message where a line has no time, told from the lines at the head of a chat.
+    """Return the names that open a message on a line without a time, learned from the first lines of a chat.
 
-    They are those of the first line, of lines with a time, and of two lines or more. Where every line has a name,
-    nothing shows that any message has a second line, and each name is a speaker. Labels such as "Note" are none.
+    They are the names of the first line, of lines with a time, and of at least two lines. If every line has a name,
+    then nothing shows that a message may have a second line, and each name is a speaker. Labels such as "Note" are not
+    speakers.
     """
     named = [_named(line) for line in head]
     counts = Counter(name for name, _ in named if name)
@@ -105,12 +107,12 @@ def known_speakers(head: Sequence[str]) -> frozenset[str]:
 
 
 def is_speaker(name: str, known: frozenset[str]) -> bool:
-    """Whether a name opens a message on a line without a time."""
+    """Return true if a name opens a message on a line without a time."""
     return name in known or name.casefold() in _ALWAYS
 
 
 def _named(line: str) -> tuple[str | None, bool]:
-    """The name on a line, if any, and whether the line has a time."""
+    """Return the name on a line, if any, and true if the line has a time."""
     stamped = split(line)
     found = opening(stamped[1], timed=True) if stamped else opening(line)
     return (found[0] if found else None), stamped is not None

@@ -1,4 +1,4 @@
-"""Dates and times at the beginning of a line of chat."""
+"""Read the dates and times at the beginning of chat lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recollect.formats.lines import shown
 from recollect.formats.moments import Moment, Refusal, aware
 
 MARKS = "\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069"
-"""Invisible marks of writing direction, which exports put before dates and names."""
+"""Invisible marks of writing direction. Some exports put them before dates and names."""
 
 _STAMP = re.compile(
     r"(?P<a>\d{1,4})(?P<mark>[-/.])(?P<b>\d{1,2})(?P=mark)(?P<c>\d{4}|\d{1,2})"
@@ -27,7 +27,7 @@ _HEADING_END = "#-= \t"
 
 
 class Order(Enum):
-    """Which comes first in a date such as 11/07/2023."""
+    """The order of day and month in a date such as 11/07/2023."""
 
     DAY = "day"
     MONTH = "month"
@@ -35,7 +35,7 @@ class Order(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """A date, perhaps with a time of day, as it is written; whether it exists is not known yet."""
+    """A date as it is written, with or without a time of day. It may not exist in the calendar."""
 
     given: str
     numbers: tuple[int, int, int]
@@ -48,16 +48,17 @@ class Stamp:
 
     @property
     def order(self) -> Order | None:
-        """What this date says of the order of day and month: a number over 12 is a day."""
+        """Return the order of day and month that this date shows: a number over 12 is a day."""
         if self.year_first or max(self.numbers[:2]) <= 12:
             return None
         return Order.DAY if self.numbers[0] > 12 else Order.MONTH
 
     def moment(self, order: Order | None, zone: tzinfo | None, bad: Refusal) -> Moment:
-        """The moment; a date without a time of day is its midnight.
+        """Return the moment. A date without a time of day is its midnight.
 
         Raises:
-            InvalidInput: through ``bad``; no such date or time, no zone, or day and month cannot be told apart.
+            InvalidInput: raised through ``bad``; there is no such date or time, there is no zone, or the order of day
+                and month is unknown.
         """
         date = self._date(order, bad)
         offset = "" if self.zone is None else self.zone.upper()
@@ -68,7 +69,7 @@ class Stamp:
         return Moment(at=aware(at, self.given, zone, bad), given=self.given)
 
     def day(self) -> str:
-        """The date of a stamp with its year first, and the time of day where there is one, as a session's name."""
+        """Return the date with the year first, and the time of day if there is one, as the name of a session."""
         date = "{:04}-{:02}-{:02}".format(*self.numbers)
         return date if self.hour is None else f"{date}T{self._hour():02}:{self.minute:02}"
 
@@ -92,7 +93,7 @@ class Stamp:
 
 
 def split(line: str) -> tuple[Stamp, str] | None:
-    """The stamp at the beginning of ``[stamp] rest`` or ``stamp - rest``, and the rest; else ``None``."""
+    """Return the stamp at the beginning of ``[stamp] rest`` or ``stamp - rest`` with the rest, or ``None``."""
     text = line.lstrip(MARKS)
     bracket = text.startswith("[")
     found = _STAMP.match(text, 1 if bracket else 0)
@@ -102,7 +103,9 @@ def split(line: str) -> tuple[Stamp, str] | None:
 
 
 def heading(line: str) -> Stamp | None:
-    """The date of a line such as ``# 2023-07-11`` or ``--- 2023-07-11 18:00 ---``, year first; else ``None``."""
+    """Return the date of a heading such as ``# 2023-07-11`` or ``--- 2023-07-11 18:00 ---``, year first, or
+    ``None``.
+    """
     opening = _HEADING.match(line)
     found = opening and _STAMP.match(line, opening.end())
     if not found or line[found.end() :].strip(_HEADING_END):
@@ -112,7 +115,9 @@ def heading(line: str) -> Stamp | None:
 
 
 def order_of(stamps: Iterable[tuple[int, Stamp]]) -> Order | None:
-    """The order of day and month that the dates agree on, ``None`` where none says; each comes with its line's number.
+    """Return the order of day and month on which all dates agree, or ``None`` if no date shows it.
+
+    Each stamp comes with the number of its line.
 
     Raises:
         MalformedLine: two dates disagree.

@@ -1,4 +1,4 @@
-"""What every format is read into, and the id of a message that comes without one."""
+"""The common result of all formats, and the ids of messages without one."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ ROLES: Mapping[str, Role] = {
     "tool": Role.SYSTEM,  # its words are neither the person's nor the assistant's
     "function": Role.SYSTEM,
 }
-"""The role words of the JSON formats."""
+"""The words for roles in the JSON formats."""
 
 AT = ("at", "timestamp", "created_at")
-"""The keys of a time in the JSON formats."""
+"""The keys for a time in the JSON formats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utterance:
-    """A message as its format gives it; what is ``None`` the input does not say.
+    """A message as its format gives it. A ``None`` field is absent in the input.
 
-    ``stamp`` is the message's own time as it stands in the input, "" where it has none; ``at`` may come from elsewhere.
+    ``stamp`` is the message's own time as the input writes it, or "" if it has none. ``at`` may come from elsewhere.
     """
 
     session: str | None
@@ -45,28 +45,28 @@ class Utterance:
 
 
 Reader = Callable[[Iterator[Line], tzinfo | None], Iterator[Utterance]]
-"""What a format has to bring: the utterances of some lines, where naive times are meant in a zone."""
+"""Yields the utterances of some lines. A naive time is in the given zone."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def storable(text: str) -> str:
-    """The text with U+FFFD for each lone surrogate, which UTF-8 cannot carry; all else is left as it is."""
+    """Return the text with U+FFFD for each lone surrogate, because UTF-8 cannot hold these. Nothing else changes."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def message_id(*, session: str, ordinal: int, speaker: str, stamp: str, text: str) -> str:
-    """An id made of the message alone: "m" and sixteen hexadecimal digits.
+    """Return an id that depends on the message alone: "m" and sixteen hexadecimal digits.
 
-    The same file read twice gives the same ids, and so does its beginning after it has grown. ``ordinal`` counts the
-    messages of the session with the same speaker, stamp and text before this one: equal lines stay apart.
+    A file that is read twice gives the same ids, and so does its beginning after the file has grown. ``ordinal`` counts
+    the earlier messages of the session with the same speaker, stamp and text, so that equal lines get different ids.
     """
     key = json.dumps([session, ordinal, speaker, stamp, text])
     return f"m{sha256(key.encode()).hexdigest()[:16]}"
 
 
 class Ids:
-    """Ids for messages without one. Keeps sixteen bytes of each, so as to count those that are equal."""
+    """Ids for messages without one. It keeps sixteen bytes for each id, to count equal messages."""
 
     def __init__(self) -> None:
         self._seen: dict[bytes, int] = {}
