@@ -2,6 +2,8 @@ import json
 
 import pytest
 
+from recollect.store.sqlite.folder import SqliteFolder
+
 
 def test_banks_are_listed_with_their_numbers(cli, filled):
     out = cli("banks").out
@@ -119,3 +121,12 @@ def test_merges_are_listed_and_undone(cli):
 def test_no_merges(cli, filled):
     done = cli("merges")
     assert (done.code, done.out, done.err) == (0, "", "no merges in bank default\n")
+
+
+def test_a_bank_that_has_outgrown_exact_search_is_told_of(cli, filled, monkeypatch):
+    monkeypatch.setattr("recollect.store.index.vectors.GRAPH_LIBRARY", "no_such_library")
+    monkeypatch.setitem(SqliteFolder.__init__.__kwdefaults__, "graph_from", 4)
+    done = cli("banks")
+    assert done.code == 0
+    assert done.err.startswith("bank default: the bank has 4 items")
+    assert "recollect[hnsw]" in done.err

@@ -288,3 +288,50 @@ async def test_a_graph_that_cannot_be_kept_keeps_nobody_from_closing(folder, mon
     async with memory_of(folder) as memory:
         await (await memory.bank("bank")).recall("x")
     assert sorted(file.name for file in folder.iterdir()) in (["bank.bank", "bank.hnsw"], ["bank.bank"])
+
+
+@pytest.fixture
+def without_library(monkeypatch):
+    monkeypatch.setattr("recollect.store.index.vectors.GRAPH_LIBRARY", "no_such_library")
+
+
+async def test_without_the_extra_the_search_is_exact_and_says_so(folder, without_library, texts, caplog):
+    async with memory_of(folder) as memory, memory_of(folder, -1) as exact:
+        bank, other = await memory.bank("bank"), await exact.bank("bank")
+        assert await overlap(bank, other) == 1.0
+        found = await bank.recall(texts[700], limit=3)
+        assert found.evidence[0].sources == ("m700",)
+        (semantic,) = [arm for arm in found.receipt.arms if arm.arm == "semantic"]
+        assert semantic.note.startswith(f"the bank has {ROWS:,} items")
+        assert "recollect[hnsw]" in semantic.note
+        assert found.receipt.complete
+        assert (await bank.info()).notes == (semantic.note,)
+        assert not any(arm.note for arm in (await other.recall(texts[700])).receipt.arms if arm.arm == "semantic")
+        assert (await other.info()).notes == ()
+    assert [record.message for record in caplog.records if "hnsw" in record.message] == [semantic.note]
+
+
+async def test_the_warning_comes_when_a_bank_grows_past_the_threshold(tmp_path, without_library, texts, caplog):
+    async with memory_of(tmp_path) as memory:
+        bank = await memory.bank("bank")
+        for start in range(0, FROM + 20, 10):
+            assert bool(caplog.records) == (start > FROM)
+            await bank.retain([Message(id=f"m{n}", text=texts[n]) for n in range(start, start + 10)], session="s")
+    assert len(caplog.records) == 1
+
+
+async def test_a_saved_graph_waits_for_the_extra(folder, added, texts):
+    kept = (folder / "bank.hnsw").read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("recollect.store.index.vectors.GRAPH_LIBRARY", "no_such_library")
+        async with memory_of(folder) as memory:
+            bank = await memory.bank("bank")
+            await bank.retain(Message(id="new", text="xylophone quagmire", at=AT), session="later")
+            assert (await bank.recall(texts[700], limit=3)).evidence[0].sources == ("m700",)
+    assert (folder / "bank.hnsw").read_bytes() == kept
+    assert sum(added) == 0
+    async with memory_of(folder) as memory:
+        bank = await memory.bank("bank")
+        assert await closest(bank, (await vectors_of(["xylophone quagmire"]))[0]) == "turn:0:new"
+        assert (await bank.info()).notes == ()
+    assert sum(added) == 1

@@ -29,6 +29,8 @@ def banks(
 ) -> None:
     """List the banks of a store, or erase one.
 
+    A note on standard error says where a bank could be searched in a better way, and what that needs.
+
     Exit status 1 where a bank cannot be read.
     """
     with usage():
@@ -53,6 +55,9 @@ def _list(settings: Settings, *, as_json: bool) -> None:
         say_json([to_json(info) for info in found])
     elif found:
         say(_table(found))
+        for info in found:
+            for note in info.notes:
+                remark(f"bank {info.name}: {note}")
     elif not broken:
         remark(f"no banks in {settings.store}")
     for problem in broken:

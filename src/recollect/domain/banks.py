@@ -56,7 +56,7 @@ class BankInfo:
     """A bank in numbers.
 
     ``size_bytes`` counts all its files, ``links_by_kind`` the links of each kind, ``segments`` the sealed windows over
-    its messages and the one that is being filled.
+    its messages and the one that is being filled. ``notes`` say what a user should know of how the bank is searched.
     """
 
     name: str
@@ -72,3 +72,4 @@ class BankInfo:
     embedder: str
     dimension: int
     size_bytes: int
+    notes: tuple[str, ...] = ()

@@ -71,7 +71,10 @@ def evidence_of(item: Item, score: float, why: tuple[Why, ...]) -> Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmReport:
-    """What one arm did: an idle arm had nothing to do and says why in ``note``; ``note`` also tells a failure."""
+    """What one arm did.
+
+    ``note`` says why an arm was idle, how it failed, or what a user should know of how it searched.
+    """
 
     arm: str
     status: ArmStatus

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -117,7 +117,8 @@ async def run_arms(field: Field) -> dict[Arm, Found]:
 
 async def _timed(arm: Arm, field: Field) -> Found:
     tried = await attempted(lambda: ARMS[arm](field), NOTHING, field.settings.deadline_s)
-    return Found(hits=tried.found, report=tried.report(arm.value, len(tried.found.refs)))
+    report = tried.report(arm.value, len(tried.found.refs))
+    return Found(hits=tried.found, report=replace(report, note=report.note or tried.found.note))
 
 
 async def attempted(find: Callable[[], Awaitable[T]], nothing: T, deadline_s: float) -> Attempt[T]:

@@ -20,10 +20,14 @@ LINK_KINDS = tuple(LinkKind)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """What an arm found: references to items, best first, and its scores; both of shape ``(n,)``."""
+    """What an arm found: references to items, best first, and its scores; both of shape ``(n,)``.
+
+    ``note`` is for the arm's line in the receipt: what a user should know of how it searched.
+    """
 
     refs: Refs
     scores: Floats
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,35 @@ Scores = NDArray[np.float32]
 
 # A new item is compared with so many of the newest: what a write costs must not grow with the bank.
 NEWEST = 10_000
+GRAPH_LIBRARY = "usearch"
 _BLOCK_COSINES = 500_000  # two megabytes
 
 
+def is_graph_library_installed() -> bool:
+    """Return whether the extra ``hnsw`` is installed; the library itself is not imported."""
+    return importlib.util.find_spec(GRAPH_LIBRARY) is not None
+
+
+def note_missing_graph(rows: int) -> str:
+    """Return the note for a bank that searches exactly though its size asks for a graph."""
+    return (
+        f"the bank has {rows:,} items and compares each question with all of them; a search through a graph is faster "
+        "from this size on: pip install 'recollect[hnsw]'"
+    )
+
+
 class VectorTable:
-    """Unit vectors by row. ``threshold`` is the number of rows from which the graph answers unmasked searches."""
+    """Unit vectors by row. ``threshold`` is the number of rows from which the graph answers unmasked searches.
+
+    The graph needs the extra ``hnsw``. Without it every search is exact, whatever the number of rows.
+    """
 
     def __init__(self, dimension: int, threshold: int) -> None:
         self._matrix: GrowArray[np.float32] = GrowArray(np.float32, (dimension,))
         self._threshold = threshold
-        self._graph = None if threshold < 0 else _Graph(dimension)
+        wanted = threshold >= 0 and dimension > 0
+        self._graph = _Graph(dimension) if wanted and is_graph_library_installed() else None
+        self._lacks_graph = wanted and self._graph is None
 
     def __len__(self) -> int:
         return len(self._matrix)
@@ -38,6 +58,11 @@ class VectorTable:
     def approximate(self) -> bool:
         """Whether there are so many rows that unmasked searches go through the graph."""
         return self._graph is not None and len(self) >= self._threshold
+
+    @property
+    def note(self) -> str:
+        """The note for receipts where a graph would answer and its library is missing, else an empty text."""
+        return note_missing_graph(len(self)) if self._lacks_graph and len(self) >= self._threshold else ""
 
     def append(self, vectors: NDArray[np.float32]) -> None:
         self._matrix.append(vectors)

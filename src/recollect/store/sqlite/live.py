@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import logging
 import os
 import sqlite3
 import threading
@@ -20,6 +21,8 @@ from recollect.store.sqlite.columns import batch_from
 from recollect.store.sqlite.commit import require_embedder
 from recollect.store.sqlite.database import Database, read_state
 from recollect.store.sqlite.sql import query
+
+_log = logging.getLogger(__name__)
 
 
 class LiveIndex:
@@ -38,6 +41,7 @@ class LiveIndex:
         self._lock = threading.RLock()
         self._index = BankIndex(self._dimension, graph_from)
         self._version, self._epoch = 0, -1
+        self._warned = False
 
     @contextmanager
     def fresh(self) -> Iterator[BankIndex]:
@@ -97,6 +101,14 @@ class LiveIndex:
                 self._load_saved(connection)
             self._append(connection, self._version, version)
             self._version = version
+            self._warn_once()
+
+    def _warn_once(self) -> None:
+        """Log that the bank has outgrown exact search, the first time that it has."""
+        note = self._index.vectors.note
+        if note and not self._warned:
+            self._warned = True
+            _log.warning(note)
 
     def _append(self, connection: sqlite3.Connection, since: int, upto: int) -> None:
         bounds = {"version": since, "upto": upto, "open": OPEN}

@@ -24,6 +24,7 @@ from recollect.domain.signals import Weights
 from recollect.domain.triples import Aggregation, Ordering, TriplePattern
 from recollect.store.index.index import GRAPH_FROM_ROWS
 from recollect.store.index.triples import Page
+from recollect.store.index.vectors import is_graph_library_installed, note_missing_graph
 from recollect.store.protocol import EntityTables, Known, SessionEnd
 from recollect.store.search import TriplePage
 from recollect.store.sqlite.commit import numbers_of
@@ -210,7 +211,12 @@ class SqliteReader:
             embedder=self._embedder,
             dimension=self._dimension,
             size_bytes=sum(map(_size, self._files())),
+            notes=self._notes(items),
         )
+
+    def _notes(self, items: int) -> tuple[str, ...]:
+        outgrown = self._dimension and 0 <= self._graph_from <= items
+        return (note_missing_graph(items),) if outgrown and not is_graph_library_installed() else ()
 
     def _new_index(self) -> LiveIndex:
         path = self._database.path

@@ -91,7 +91,8 @@ class SqliteSearch:
     def _ranked(self, arm: str, k: int) -> Hits:
         with self._live.held():
             rows, scores = getattr(self._search, arm)(k)
-            return Hits(refs=self._index.table.seq.view[rows], scores=scores)
+            note = self._index.vectors.note if arm == "semantic" else ""
+            return Hits(refs=self._index.table.seq.view[rows], scores=scores, note=note)
 
     def _signals(self, refs: Refs, graph: Floats) -> Signals:
         phrases = self._phrase_hits()
