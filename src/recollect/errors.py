@@ -1,29 +1,29 @@
-"""Every error recollect raises on purpose.
+"""Every error that recollect raises on purpose.
 
 ::
 
     RecollectError
-    ├── InvalidInput             what was given cannot be used; says where and what to do
+    ├── InvalidInput             the given value cannot be used; says where and what to do
     │   ├── NaiveDatetime        a time without a zone
     │   ├── MalformedLine        a line of an input file; carries its number
-    │   └── BadBankName          a name that cannot be a bank's
-    ├── BankNotFound             no bank of that name in this store
-    ├── MessageConflict          a message id that is already kept with other words
-    ├── StoreError               the store cannot do what was asked
+    │   └── BadBankName          a name that a bank cannot have
+    ├── BankNotFound             this store has no bank of that name
+    ├── MessageConflict          the bank has another message with the same id
+    ├── StoreError               the store cannot do the operation
     │   ├── StoreUnavailable     read-only, full, locked, or not reachable
-    │   ├── NotABank             the file is no bank, or is damaged
+    │   ├── NotABank             the file is not a bank, or is damaged
     │   ├── StaleWrite           the bank has changed since it was read; the write is tried again
-    │   ├── LostLease            a job is somebody else's now, or was dropped or forgotten while it was worked on
-    │   ├── NewerSchema          the bank was written by a later recollect
+    │   ├── LostLease            another worker has the job, or the job was dropped or forgotten during the work
+    │   ├── NewerSchema          a later recollect wrote the bank
     │   └── EmbedderMismatch     the bank's vectors come from another embedder: `recollect rebuild`
     ├── ModelError               an embedder, reranker or language model failed
     │   ├── MissingExtra         an optional package is not installed; names the pip command
-    │   ├── ModelUnavailable     it could not be loaded or reached
-    │   │   └── NoAnswer         a language model was reached, and refused or gave nothing
+    │   ├── ModelUnavailable     the model could not be loaded or reached
+    │   │   └── NoAnswer         a language model was reached, and refused or returned nothing
     │   ├── InvalidReply         a language model's answer breaks its schema or an invariant; carries the answer
-    │   ├── LimitReached         a limit on tokens is used up; carries when to try again
-    │   └── NoModel              something was asked that only a language model can do, and none is configured
-    └── RecallFailed             every arm of a recall failed; carries the arms' errors
+    │   ├── LimitReached         a limit on tokens is used up; carries the time of the next try
+    │   └── NoModel              the operation needs a language model, and none is configured
+    └── RecallFailed             every arm of a recall failed; carries the errors of the arms
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from datetime import datetime
 
 
 class RecollectError(Exception):
-    """Root of the tree: catch this to catch everything recollect raises on purpose."""
+    """The root of the tree. Catch it to catch every error that recollect raises on purpose."""
 
 
 class InvalidInput(RecollectError, ValueError):
-    """What was given cannot be used."""
+    """The given value cannot be used."""
 
 
 class NaiveDatetime(InvalidInput):
-    """A time without a zone: memory orders what happens in several zones, so it never guesses one."""
+    """A time has no zone. Memory orders events from several zones, so it never guesses the zone."""
 
     def __init__(self, what: str) -> None:
         super().__init__(
@@ -49,7 +49,7 @@ class NaiveDatetime(InvalidInput):
 
 
 class MalformedLine(InvalidInput):
-    """A line of an input file that cannot be read."""
+    """A line of an input file cannot be read."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line}: {problem}")
@@ -57,19 +57,19 @@ class MalformedLine(InvalidInput):
 
 
 class BadBankName(InvalidInput):
-    """A bank's name is a file's name: it must not be able to leave its folder."""
+    """A name cannot be a bank's name. The name becomes a file name, and must not lead out of its folder."""
 
 
 class BankNotFound(RecollectError, LookupError):
-    """No bank of that name in this store."""
+    """This store has no bank of that name."""
 
 
 class MessageConflict(RecollectError):
-    """A message id that is already kept with other words; messages are immutable."""
+    """The bank has another message with the same id. Messages are immutable."""
 
 
 class StoreError(RecollectError):
-    """The store cannot do what was asked."""
+    """The store cannot do the operation."""
 
 
 class StoreUnavailable(StoreError):
@@ -77,29 +77,31 @@ class StoreUnavailable(StoreError):
 
 
 class NotABank(StoreError):
-    """The file is no bank of recollect's, or it is damaged."""
+    """The file is not a bank of recollect, or it is damaged."""
 
 
 class StaleWrite(StoreError):
-    """The bank has changed since it was read; what was derived from that reading must be derived again."""
+    """The bank has changed since it was read. Changes that rest on that reading must be derived again."""
 
 
 class LostLease(StoreError):
-    """A job is no longer this worker's: it took longer than its lease, or was dropped or forgotten. Nothing is kept."""
+    """The job no longer belongs to this worker: its lease ran out, or the job was dropped or forgotten. Nothing is
+    kept.
+    """
 
 
 class NewerSchema(StoreError):
-    """The bank was written by a later recollect than this one."""
+    """A later version of recollect wrote the bank."""
 
 
 class EmbedderMismatch(StoreError):
-    """The bank's vectors come from another embedder than the one configured."""
+    """The vectors of the bank come from another embedder than the configured one."""
 
 
 class ModelError(RecollectError):
     """An embedder, a reranker or a language model failed.
 
-    ``usage`` is what the failed call cost all the same, a :class:`~recollect.domain.usage.Usage`, where it is known.
+    ``usage`` is the cost of the failed call, a :class:`~recollect.domain.usage.Usage`, if it is known.
     """
 
     usage: object | None = None
@@ -117,11 +119,11 @@ class ModelUnavailable(ModelError):
 
 
 class NoAnswer(ModelUnavailable):
-    """A language model was reached, and refused to answer or gave nothing: asking later is not likely to help."""
+    """A language model was reached, and refused to answer or returned nothing. A later try is not likely to help."""
 
 
 class InvalidReply(ModelError):
-    """A language model's answer breaks its schema or an invariant; ``reply`` is the last one, for inspection."""
+    """A language model's answer breaks its schema or an invariant. ``reply`` is the last answer, for inspection."""
 
     def __init__(self, problem: str, reply: str) -> None:
         super().__init__(problem)
@@ -129,7 +131,9 @@ class InvalidReply(ModelError):
 
 
 class LimitReached(ModelError):
-    """A limit on tokens is used up; ``until`` is when it opens again, ``None`` for a limit in all."""
+    """A limit on tokens is used up. ``until`` is the time when it opens again, or ``None`` for a limit without a
+    period.
+    """
 
     def __init__(self, problem: str, until: datetime | None) -> None:
         super().__init__(problem)
@@ -137,8 +141,8 @@ class LimitReached(ModelError):
 
 
 class NoModel(ModelError):
-    """Something was asked that only a language model can do, and none is configured."""
+    """The operation needs a language model, and none is configured."""
 
 
 class RecallFailed(RecollectError):
-    """Every arm of a recall failed, so that an empty answer would be a lie."""
+    """Every arm of a recall failed, so an empty result would be wrong."""

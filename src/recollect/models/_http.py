@@ -1,7 +1,7 @@
-"""Posting JSON to a model's endpoint, patiently: what the endpoint adapters share.
+"""Post JSON to a model's endpoint, with retries. All adapters of endpoints use this module.
 
-httpx and its errors stay in here. An API key goes into a header and nowhere else: not into a repr, not into an error
-message, not even where the server's own answer quotes it.
+httpx and its errors stay in this module. An API key goes into a header and nowhere else: not into a repr and not into
+an error message, even if the answer of the server quotes the key.
 """
 
 from __future__ import annotations
@@ -30,14 +30,13 @@ Json = str | int | float | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """Where to post, with which key, and how patiently.
+    """An address to post to, with its key and the patience for it.
 
-    ``timeout`` is in seconds and holds for connecting and for each wait on the server; ``retries`` is how often a
-    request is tried again after a timeout, a broken connection, a 408, 429 or 5xx. ``transport`` is for tests and
-    proxies.
+    ``timeout`` is in seconds. It applies to connecting and to each wait for the server. ``retries`` is the number of
+    further tries after a timeout, a broken connection, a 408, 429 or 5xx. ``transport`` is for tests and proxies.
 
     Raises:
-        InvalidInput: the address is not http(s), or the key cannot stand in a header.
+        InvalidInput: the address is not http(s), or the key cannot be a header value.
     """
 
     url: str
@@ -53,12 +52,13 @@ class Endpoint:
             raise InvalidInput("the API key has characters that a header cannot carry; was a line end copied with it?")
 
     async def post_all(self, bodies: Sequence[Mapping[str, Json]]) -> list[object]:
-        """Post one body after another over one connection; give the decoded JSON answers in the same order.
+        """Post one body after another over one connection, and return the decoded JSON answers in the same order.
 
-        The connection is closed afterwards: an adapter may be shared by event loops, a connection may not.
+        The connection is closed afterwards. Several event loops may share an adapter, but they cannot share a
+        connection.
 
         Raises:
-            ModelUnavailable: not reached, or answered with an error, or with something else than JSON.
+            ModelUnavailable: the endpoint was not reached, or its answer was an error or not JSON.
             MissingExtra: httpx is not installed.
         """
         try:
@@ -89,7 +89,7 @@ class Endpoint:
         await asyncio.sleep(seconds)
 
     async def _try(self, client: httpx.AsyncClient, body: Mapping[str, Json]) -> httpx.Response | httpx.TransportError:
-        """One request; a broken connection is a value here, since it may be tried again."""
+        """Send one request. A broken connection is returned as a value, because the request may be tried again."""
         import httpx
 
         try:
@@ -108,7 +108,7 @@ class Endpoint:
             raise self.failure(f"answered with no JSON: {response.text[:EXCERPT_CHARACTERS]}") from exc
 
     def failure(self, problem: str) -> ModelUnavailable:
-        """An error that names the address, without what a user may have put into it, and never the key."""
+        """Return an error that names the address without user name, password and query, and without the key."""
         scheme, _, rest = self.url.partition("://")
         place = f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
         message = f"{place} {problem}"
@@ -116,21 +116,24 @@ class Endpoint:
 
     @cached_property
     def _ssl_context(self) -> ssl.SSLContext | bool:
-        """Made once, since reading the certificates takes 10 ms and more; none is needed for plain http."""
+        """Return the TLS context. It is made once, because reading the certificates takes 10 ms or more. http needs
+        none.
+        """
         import httpx
 
         return httpx.create_ssl_context() if self.url.startswith("https://") and self.transport is None else True
 
 
 def may_pass(status: int) -> bool:
-    """Whether an HTTP status tells of something that may be over soon."""
+    """Return true if an HTTP status describes a problem that may end soon."""
     return status in (408, 429) or status >= 500
 
 
 def pause_before(attempt: int, retry_after: str | None, *, now: datetime) -> float:
-    """Seconds to wait after a failed attempt (0 is the first): what the server asks for, else doubling; at most 30.
+    """Return the seconds to wait after a failed attempt (0 is the first): the server's wish, or doubling. The most is
+    30.
 
-    ``retry_after`` is the header's value: seconds, or an HTTP date.
+    ``retry_after`` is the value of the header: seconds, or an HTTP date.
     """
     asked = _seconds(retry_after, now) if retry_after else None
     return min(max(FIRST_PAUSE * 2**attempt if asked is None else asked, 0.0), LONGEST_PAUSE)

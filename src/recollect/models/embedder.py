@@ -1,4 +1,4 @@
-"""The seam to embedding models: one verb."""
+"""The port for embedding models. It has one verb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seam to language models: a prompt in, a typed answer out."""
+"""The port for language models: a prompt in, a typed answer out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Check = Callable[[T], None]
 
 
 class Role(StrEnum):
-    """What a model is called for; each role can have a model of its own."""
+    """The task for which a model is called. Each role can have its own model."""
 
     EXTRACT = "extract"
     CONSOLIDATE = "consolidate"
@@ -27,13 +27,13 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """What a model is asked.
+    """The request to a model.
 
-    ``operation`` is what asks ("hindsight.observe"), ``subject`` what it asks about (a session, an entity, a
-    question): both are for the ledger and for recordings, and never reach the model. ``system`` holds instructions
-    alone; ``prefix`` and ``text`` may hold memory, fenced (:mod:`recollect.text.fence`). ``prefix`` is what stays the
-    same from call to call, such as a segment that many questions are asked about: with ``system`` it is read once where
-    a model can keep what it has read (E-mem, 3.5).
+    ``operation`` names the caller ("hindsight.observe"), and ``subject`` names the topic (a session, an entity or a
+    question). Both are for the ledger and for recordings, and never reach the model. ``system`` holds only
+    instructions. ``prefix`` and ``text`` may hold memory inside a fence (:mod:`recollect.text.fence`). ``prefix`` is
+    the part that many calls share, such as a segment that several questions ask about. A model that can keep its state
+    reads ``system`` and ``prefix`` once (E-mem, 3.5).
     """
 
     role: Role
@@ -45,13 +45,13 @@ class Prompt:
 
     @property
     def asked(self) -> str:
-        """All that a model is asked: the prefix, and the text right after it."""
+        """Return the whole request: the prefix, directly followed by the text."""
         return self.prefix + self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply(Generic[T]):
-    """A model's typed answer and what it cost, failed attempts included; ``notes`` say what did not go as meant."""
+    """A model's typed answer and its cost, including failed attempts. ``notes`` describe problems on the way."""
 
     value: T
     usage: Usage
@@ -60,7 +60,7 @@ class Reply(Generic[T]):
 
 
 class LanguageModel(Protocol):
-    """Answers a prompt with a value of the type asked for."""
+    """Answers a prompt with a value of the requested type."""
 
     @property
     def name(self) -> str: ...
@@ -69,16 +69,15 @@ class LanguageModel(Protocol):
         """Generate an answer.
 
         Args:
-            prompt: what is asked.
-            answer_type: ``str``, or a dataclass whose fields are the answer's JSON schema.
-            check: raises ValueError where the answer breaks an invariant; the message is shown to the model, which
-                may try again.
+            prompt: the request.
+            answer_type: ``str``, or a dataclass whose fields are the JSON schema of the answer.
+            check: raises ValueError if the answer breaks an invariant. The model sees the message and may try again.
 
         Raises:
             InvalidReply: no answer met the schema and the check.
-            LimitReached: the tokens granted are used up.
+            LimitReached: the granted tokens are used up.
             ModelUnavailable: the model could not be reached.
-            NoAnswer: it refused, or gave nothing.
+            NoAnswer: the model refused, or returned nothing.
         """
         ...
 

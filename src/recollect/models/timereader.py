@@ -1,4 +1,4 @@
-"""The seam to what reads a time that the rules could not: a question in, days out."""
+"""The port for models that read a time which the rules cannot read: a question in, days out."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from recollect.domain.time import Interval, Precision
 
 
 class TimeReader(Protocol):
-    """Reads the time that a question asks about: the last stage of TEMPR's temporal parser (Hindsight, 4.2.2)."""
+    """Reads the time that a question asks about. It is the last stage of TEMPR's temporal parser (Hindsight, 4.2.2)."""
 
     @property
     def name(self) -> str:
-        """What receipts call it."""
+        """Return the name for receipts."""
         ...
 
     async def read(self, question: str, now: datetime) -> Interval | None:
-        """The days asked about, in the zone of ``now``; ``None`` where there are none, or no answer made sense.
+        """Return the days that a question asks about, in the zone of ``now``, or ``None`` if there are none or the
+        answer is unclear.
 
         Raises:
-            ModelError: the model could not be loaded or reached, or is not allowed.
+            ModelError: the model could not be loaded or reached, or a limit forbids the call.
         """
         ...
 
 
 def whole_days(first: date, last: date, zone: tzinfo | None) -> Interval:
-    """The days from the first to the last, both included; a range is never called a month or a year.
+    """Return the days from the first to the last, both included. A range is never called a month or a year.
 
     Raises:
-        ValueError: the last comes before the first.
-        OverflowError: the calendar ends before it.
+        ValueError: the last day comes before the first.
+        OverflowError: the calendar ends before the last day.
     """
     if last < first:
         raise ValueError(f"the end {last} comes before the start {first}")

@@ -1,1 +1,1 @@
-"""Language models: one adapter, and wrappers that choose, meter and remember."""
+"""Language models: the adapters, and wrappers that choose, meter and cache."""

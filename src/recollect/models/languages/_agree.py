@@ -1,4 +1,4 @@
-"""Coming to an answer that can be used: asking, and asking again with what is wrong with it."""
+"""Ask a model until its answer can be used. Each new try shows the model the mistake."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What a model said, without blanks around it; ``cut`` where a limit of tokens ended it."""
+    """The text of a model without blanks around it. ``cut`` is true if a limit of tokens ended it."""
 
     text: str
     cut: bool = False
@@ -32,20 +32,20 @@ async def agreed(
     place: str,
     shown: Callable[[str], str] = str,
 ) -> T:
-    """The answer to a request; one that cannot be used is corrected so often.
+    """Return the answer to a request, after at most ``corrections`` corrections.
 
     Args:
-        request: what is asked.
-        ask: sends it once.
-        check: raises ValueError where the answer breaks an invariant.
-        corrections: how often the model is shown what is wrong.
-        name: the model's, for an answer that cannot be used.
-        place: the model and where it is, for an answer that did not come.
-        shown: a text as an error may show it.
+        request: the request.
+        ask: sends the request once.
+        check: raises ValueError if the answer breaks an invariant.
+        corrections: how many times the model is shown its mistake.
+        name: the name of the model, for an answer that cannot be used.
+        place: the model and its address, for an answer that did not come.
+        shown: makes a text safe for an error message.
 
     Raises:
-        InvalidReply: no answer could be used; carries the last one.
-        NoAnswer: the last one was empty.
+        InvalidReply: no answer could be used; the error carries the last answer.
+        NoAnswer: the last answer was empty.
     """
     mistake, reply = Mistake("it is empty"), ""
     for _ in range(corrections + 1):
@@ -64,10 +64,10 @@ async def agreed(
 
 
 def _usable(words: Words, answer_type: type[T], check: Check[T] | None) -> T:
-    """The answer in what was said.
+    """Return the answer in a model's text.
 
     Raises:
-        Mistake: there is none that can be used.
+        Mistake: the text has no answer that can be used.
     """
     if words.cut:
         raise Mistake("it was cut off, since it is too long; say it in fewer words")

@@ -1,4 +1,4 @@
-"""A prompt as a language model reads it: filled into its chat template, cut where its prefix ends, and in tokens."""
+"""Turn a prompt into tokens: fill the chat template of the model, and cut the text at the end of the prefix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CUT: Final = "recollect-7d0c1f5e-cut"  # stands where a prefix ends while a tem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talk:
-    """What a model is asked: instructions, what stays the same, the rest, and what was said about its answer since."""
+    """The content of a request: instructions, the shared prefix, the rest, and the corrections since then."""
 
     system: str
     prefix: str
@@ -25,10 +25,10 @@ class Talk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A prompt in tokens, as two texts that were tokenised each for itself.
+    """A prompt in tokens, in two parts. Each part is tokenised alone.
 
-    So the tokens of the first depend on nothing that follows, and its state serves whatever is asked next. At the seam
-    there may be a token more than if both had been one text.
+    So the tokens of the first part do not depend on the second, and its state serves every later question. Between the
+    parts there may be one token more than in a single text.
     """
 
     head: tuple[int, ...]
@@ -36,10 +36,10 @@ class Reading:
 
 
 class Chat:
-    """Puts prompts into tokens, and tokens into words.
+    """Turns prompts into tokens, and tokens into text.
 
     Args:
-        tokenizer: one of transformers'. Where it has no chat template, what is said is set apart by empty lines.
+        tokenizer: a tokenizer of transformers. If it has no chat template, empty lines separate the parts.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -48,17 +48,17 @@ class Chat:
 
     @property
     def end(self) -> int | None:
-        """The token that ends a reply."""
+        """Return the token that ends a reply."""
         end: int | None = self._tokenizer.eos_token_id
         return end
 
     @property
     def vocabulary(self) -> list[tuple[str, int]]:
-        """Every token with its number, sorted."""
+        """Return every token with its number, sorted."""
         return sorted(self._tokenizer.get_vocab().items())
 
     def read(self, talk: Talk) -> Reading:
-        """A prompt in tokens, at least one of them in its tail."""
+        """Return a prompt in tokens. Its second part has at least one token."""
         head, tail = self._texts(talk)
         first, rest = self._tokens(head), self._tokens(tail)
         if not self._has_template and (start := self._tokenizer.bos_token_id) is not None:
@@ -66,11 +66,11 @@ class Chat:
         return Reading(head=first, tail=rest) if rest else Reading(head=first[:-1], tail=first[-1:])
 
     def text(self, tokens: Sequence[int]) -> str:
-        """What tokens say."""
+        """Return the text of some tokens."""
         return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
 
     def _texts(self, talk: Talk) -> tuple[str, str]:
-        """The prompt as text, cut where its prefix ends; all of it in the second where there is no prefix."""
+        """Return the prompt as two texts, cut at the end of the prefix. Without a prefix the first is empty."""
         talk = replace(talk, system=self._tame(talk.system), prefix=self._tame(talk.prefix), text=self._tame(talk.text))
         if not talk.prefix:
             return "", self._filled(talk, "")
@@ -100,7 +100,9 @@ class Chat:
         )
 
     def _tame(self, text: str) -> str:
-        """The text with a blank in whatever the model would take for the end of a message or a change of speaker."""
+        """Return the text with a blank in everything that the model would read as the end of a message or a new
+        speaker.
+        """
         text = well_formed(text)
         return self._special.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text) if self._special else text
 

@@ -1,4 +1,4 @@
-"""Keeping a model's connection between calls."""
+"""Keep a model's connection open between calls."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ LINGER_S: Final = 30.0
 
 
 class Keeper:
-    """Keeps a model's HTTP client open for a while after the last call.
+    """Keeps a model's HTTP client open for some time after the last call.
 
-    Making one reads the certificates of a system anew, some 40 ms, and the next call would have to greet the server
-    again. It belongs to one event loop, and lets go when that ends.
+    A new client reads the certificates of the system, which takes about 40 ms, and connects to the server again. The
+    client belongs to one event loop, and is closed when that loop ends.
     """
 
     def __init__(self, model: Model[Any]) -> None:
@@ -25,7 +25,7 @@ class Keeper:
         self._task: asyncio.Task[None] | None = None
 
     def touch(self) -> None:
-        """Say that the connection is in use; to be called while the model is entered."""
+        """Note that the connection is in use. Call it while the model is entered."""
         self._until = asyncio.get_running_loop().time() + LINGER_S
         if self._deadline is not None:
             self._deadline.reschedule(self._until)

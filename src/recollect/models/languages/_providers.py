@@ -1,4 +1,4 @@
-"""Finding a model by its name: what pydantic-ai needs to be told, and what its errors mean."""
+"""Find a model by its name, and translate the errors of pydantic-ai."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _ADDRESSES: Final = ("base_url", "api_base", "azure_endpoint", "api_host")
 
 
 def found_model(name: ModelName, base_url: str | None, api_key: str | None) -> Model[Any]:
-    """The model, not asked anything yet.
+    """Return the model. Nothing is sent yet.
 
-    OpenAI and whatever is compatible with it is talked to by chat completions. A key in the environment (such as
-    ``OPENAI_API_KEY``) goes to the provider that it belongs to, and never to a base URL of somebody else's.
+    OpenAI and compatible servers get chat completions. A key in the environment (such as ``OPENAI_API_KEY``) goes only
+    to its own provider, and never to another base URL.
 
     Raises:
-        MissingExtra: the provider's package is not installed.
-        ModelUnavailable: there is no such provider, or it lacks a key, or takes no base URL.
+        MissingExtra: the package of the provider is not installed.
+        ModelUnavailable: the provider does not exist, has no key, or takes no base URL.
     """
     try:
         from pydantic_ai.exceptions import UserError
@@ -66,7 +66,7 @@ def _openai(model: str, base_url: str | None, api_key: str | None) -> Model[Any]
 
 
 def _provider(kind: str, base_url: str | None, api_key: str | None) -> Provider[Any]:
-    """The provider with the address and the key, under the names by which it takes them."""
+    """Return the provider with the address and the key, under the names that this provider uses for them."""
     from pydantic_ai.providers import infer_provider, infer_provider_class
 
     if base_url is None and api_key is None:
@@ -85,19 +85,21 @@ def _provider(kind: str, base_url: str | None, api_key: str | None) -> Provider[
 
 
 def keys_of(model: Model[Any], api_key: str | None) -> tuple[str, ...]:
-    """The keys that must not be shown: the one given, and the one that the provider found by itself."""
+    """Return the keys that must not be shown: the given key, and the key that the provider found."""
     client = getattr(model, "client", None)
     found = (api_key, getattr(client, "api_key", None), getattr(getattr(client, "_api_client", None), "api_key", None))
     return tuple({key for key in found if isinstance(key, str) and key})
 
 
 def takes_temperature(model: Model[Any]) -> bool:
-    """Whether the model may be sent a temperature; those that reason by themselves refuse it."""
+    """Return true if the model accepts a temperature. Reasoning models refuse it."""
     profile: dict[str, Any] = {**model.profile}
     return not (profile.get("openai_supports_reasoning") or profile.get("anthropic_disallows_sampling_settings"))
 
 
 def takes_marks(model: Model[Any]) -> bool:
-    """Whether a prompt may say up to where its provider shall keep it; others keep what stands first by themselves."""
+    """Return true if a prompt may mark the end of the part to cache. Other providers cache the beginning by
+    themselves.
+    """
     profile: dict[str, Any] = {**model.profile}
     return model.system == "anthropic" or any(profile.get(flag) for flag in _MARKED)

@@ -1,4 +1,4 @@
-"""What is sent to a model and what comes back, in pydantic-ai's terms."""
+"""Build the requests to a model, and read its responses, in the types of pydantic-ai."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN_CHARACTERS: Final = 8000
 
 @dataclass(frozen=True)
 class Request(Generic[T]):
-    """A prompt for an answer of a type; ``reply`` and ``mistake`` are the last answer, and what is wrong with it."""
+    """A prompt for an answer of a type. ``reply`` is the last answer, and ``mistake`` says what is wrong with it."""
 
     prompt: Prompt
     answer_type: type[T]
@@ -37,19 +37,19 @@ class Request(Generic[T]):
         return schema_of(self.answer_type)
 
     def corrected(self, reply: str, mistake: Mistake) -> Request[T]:
-        """The same with what is wrong with its answer; where there was none, there is nothing to tell."""
+        """Return the request with the mistake in its last answer. Without an answer there is nothing to correct."""
         return replace(self, reply=reply, mistake=mistake if reply else None)
 
     def instructions(self, *, prompted: bool) -> str:
-        """The system text; ``prompted`` puts the schema into it."""
+        """Return the system text. ``prompted`` puts the schema into it."""
         return f"{self.prompt.system}\n\n{self.form()}".strip() if prompted else self.prompt.system
 
     def form(self) -> str:
-        """How an answer is to be written, in words; nothing for plain text."""
+        """Return the form of the answer in words. It is empty for plain text."""
         return "" if self.schema is None else _schema_words(self.schema)
 
     def correction(self) -> tuple[str, str] | None:
-        """The answer that could not be used, and what is wrong with it; ``None`` where there was none."""
+        """Return the answer that could not be used and its mistake, or ``None`` if there was none."""
         if self.mistake is None:
             return None
         words = f"This answer cannot be used: {self.mistake}\n\nGive the whole answer once more, put right."
@@ -58,7 +58,7 @@ class Request(Generic[T]):
         return _shown(self.reply), words
 
     def messages(self, *, prompted: bool, marked: bool = False) -> list[ModelMessage]:
-        """What is said so far; ``marked`` says after the prefix that it ends there."""
+        """Return the conversation so far. ``marked`` marks the end of the prefix."""
         from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
 
         parts: list[ModelRequestPart] = [UserPromptPart(content=self._content(marked))]
@@ -71,7 +71,7 @@ class Request(Generic[T]):
         return said
 
     def _content(self, marked: bool) -> str | list[UserContent]:
-        """What is asked: one text, unless a provider is to be told up to where it may keep it."""
+        """Return the request as one text, or with a mark for a provider that must be told how much to cache."""
         from pydantic_ai.messages import CachePoint
 
         if not (marked and self.prompt.prefix and self.prompt.text):
@@ -91,7 +91,7 @@ def _shown(reply: str) -> str:
 
 
 def parameters(request: Request[T], *, native: bool) -> ModelRequestParameters:
-    """What pydantic-ai is told about the answer; ``native`` lets the server enforce the schema."""
+    """Return what pydantic-ai must know about the answer. With ``native`` the server enforces the schema."""
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.output import OutputObjectDefinition
 
@@ -102,7 +102,7 @@ def parameters(request: Request[T], *, native: bool) -> ModelRequestParameters:
 
 
 def heard_usage(usage: RequestUsage | None, messages: Sequence[ModelMessage], said: str | None) -> Usage:
-    """The tokens of one request: what the server says, else an estimate, so that limits hold with any server."""
+    """Return the tokens of one request: the server's figures, or an estimate, so that limits hold with any server."""
     if usage is not None and (usage.input_tokens or usage.output_tokens):
         return Usage(
             tokens_in=usage.input_tokens, tokens_out=usage.output_tokens, tokens_cached=usage.cache_read_tokens
@@ -111,18 +111,18 @@ def heard_usage(usage: RequestUsage | None, messages: Sequence[ModelMessage], sa
 
 
 def asked_tokens(messages: Sequence[ModelMessage]) -> int:
-    """About how many tokens a request is."""
+    """Return an estimate of the tokens in a request."""
     contents = (getattr(part, "content", "") for message in messages for part in message.parts)
     return estimated_tokens(*(text for content in contents for text in _texts(content)))
 
 
 def _texts(content: object) -> list[str]:
-    """The words of a part; what is between them marks where a prefix ends."""
+    """Return the texts of a part. The marks between them show the end of a prefix."""
     return [one for one in content if isinstance(one, str)] if isinstance(content, list) else [str(content)]
 
 
 def piece_of(event: ModelResponseStreamEvent) -> str:
-    """The text that an event of a stream brings; thinking is none."""
+    """Return the text that an event of a stream brings. Thinking gives no text."""
     from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
     if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):

@@ -1,7 +1,7 @@
-"""A safetensors file with a language model's state in it: written whole, and believed only if it is what was written.
+"""Write and read a language model's state as a safetensors file. A file counts only if it is complete and unchanged.
 
-The format is written and read here, not by the package of that name: gigabytes are neither gathered in memory nor
-copied, and types that numpy does not have (bfloat16) go through as bytes. The package reads what is written here.
+This module writes and reads the format itself. So gigabytes are not collected or copied in memory, and types that numpy
+does not have (bfloat16) pass as bytes. The package safetensors can read these files.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _READERS: Final = min(8, os.cpu_count() or 1)
 
 
 class Damaged(Exception):
-    """A file that does not hold what was written into it, in words for people."""
+    """A file does not contain what was written into it. The message is for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """A tensor's name, its type as safetensors call it, and its lengths."""
+    """The name of a tensor, its type in the terms of safetensors, and its lengths."""
 
     name: str
     dtype: str
@@ -48,29 +48,29 @@ class Shape:
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """Return the size in bytes."""
         return ITEM_BYTES[self.dtype] * prod(self.lengths)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """A tensor's shape and its bytes: uint8 of shape ``(shape.size,)``."""
+    """The shape of a tensor and its bytes: uint8 of shape ``(shape.size,)``."""
 
     shape: Shape
     data: Bytes
 
 
 def file_size(shapes: Sequence[Shape], about: Mapping[str, str]) -> int:
-    """How many bytes a file with these tensors takes."""
+    """Return the size in bytes of a file with these tensors."""
     return len(_header(shapes, _signed(about, ""))) + sum(shape.size for shape in shapes)
 
 
 def write_tensors(file: BinaryIO, shapes: Sequence[Shape], data: Iterable[Bytes], about: Mapping[str, str]) -> None:
-    """Write tensors, the bytes of each in turn; ``about`` says in the file's header what they are.
+    """Write tensors, the bytes of each in turn. ``about`` describes them in the header of the file.
 
     Raises:
         OSError: the file cannot be written, or only in part.
-        ValueError: there are fewer bytes than the shapes tell of, or more.
+        ValueError: there are fewer or more bytes than the shapes say.
     """
     head = _header(shapes, _signed(about, ""))
     file.write(bytes(len(head)))
@@ -85,11 +85,11 @@ def write_tensors(file: BinaryIO, shapes: Sequence[Shape], data: Iterable[Bytes]
 
 
 def read_tensors(path: Path, about: Mapping[str, str]) -> list[Tensor]:
-    """Every tensor of a file, in the order in which they were written.
+    """Return every tensor of a file, in the order in which they were written.
 
     Raises:
-        Damaged: the file is cut short, or something in it has changed, or it is about something else.
-        OSError: the file cannot be read; FileNotFoundError where there is none.
+        Damaged: the file is cut short or has changed, or its header describes something else.
+        OSError: the file cannot be read. It is FileNotFoundError if there is no file.
     """
     with path.open("rb") as file:
         start, told, shapes = _read_header(file, os.fstat(file.fileno()).st_size)
@@ -105,11 +105,11 @@ def read_tensors(path: Path, about: Mapping[str, str]) -> list[Tensor]:
 
 
 def checksum(data: Bytes) -> int:
-    """A number of 64 bits that is another one for any word of the data that changes, wherever it stands.
+    """Return a 64-bit number that differs if any one word of the data changes.
 
-    The sum of all words of eight bytes, each weighted by its place; the weights are odd, and an odd number takes no two
-    words to the same product. It tells of damage as fast as memory is read, a tenth of the time that SHA-256 takes,
-    which would outlast what a state saves. It is no proof against somebody who means to deceive.
+    It is the sum of all words of eight bytes, each multiplied by an odd weight for its place. An odd weight never maps
+    two words to the same product. It finds damage at the speed of memory, in a tenth of the time of SHA-256, which
+    would take longer than a state saves. It does not protect against deliberate changes.
     """
     whole = data.size // _WORD_BYTES * _WORD_BYTES
     total = int.from_bytes(data[whole:].tobytes(), "little") + data.size
@@ -130,7 +130,7 @@ def _read_piece(path: Path, shape: Shape, start: int) -> tuple[Bytes, int]:
 
 
 def _header(shapes: Sequence[Shape], about: Mapping[str, str]) -> bytes:
-    """How a safetensors file begins: the length of a JSON object, and this, padded to whole words."""
+    """Return the start of a safetensors file: the length of a JSON object, and the object, padded to whole words."""
     cells: dict[str, Any] = {"__metadata__": dict(about)}
     end = 0
     for shape in shapes:
@@ -142,10 +142,10 @@ def _header(shapes: Sequence[Shape], about: Mapping[str, str]) -> bytes:
 
 
 def _read_header(file: BinaryIO, size: int) -> tuple[int, dict[str, str], list[Shape]]:
-    """Where the tensors begin, what the file says it is about, and its tensors.
+    """Return where the tensors begin, the description in the file, and its tensors.
 
     Raises:
-        Damaged: it has no such header, or is not as long as this tells.
+        Damaged: the file has no such header, or another length than the header says.
     """
     length = int.from_bytes(file.read(_WORD_BYTES), "little")
     if not 2 <= length <= min(size - _WORD_BYTES, _MOST_HEADER_BYTES):
@@ -169,7 +169,7 @@ def _read_header(file: BinaryIO, size: int) -> tuple[int, dict[str, str], list[S
 
 
 def _signed(about: Mapping[str, str], digest: str) -> dict[str, str]:
-    """What a file says of itself, with room for the digest from the beginning."""
+    """Return the description of a file, with space for the digest from the beginning."""
     return {**about, _DIGEST: digest or "0" * hashlib.sha256().digest_size * 2}
 
 

@@ -1,6 +1,6 @@
-"""A causal language model of transformers': text in, text out, and what it has read in between.
+"""Run a causal language model of transformers: text in, text out, and its state in between.
 
-torch, transformers and their types stay in here; they are imported on first use.
+torch, transformers and their types stay in this module. They are imported on first use.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ _DTYPES: Final = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What a model wrote: ``cut`` where it was not at its end; ``cached`` of the tokens read were not computed."""
+    """The text that a model wrote. ``cut`` is true if it was not finished. ``cached`` tokens of the prompt were not
+    computed.
+    """
 
     text: str
     cut: bool
@@ -44,19 +46,19 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shelf:
-    """Where the states for a prompt lie."""
+    """The place of the states for a prompt."""
 
     folder: StateFolder
     place: Path
 
 
 class Transformer:
-    """A model and its tokenizer, loaded when first used; for one thread at a time.
+    """A model and its tokenizer, loaded on first use. Only one thread may use it at a time.
 
     Args:
-        source: a name on the model hub, or a folder; a folder needs no network.
-        device: "cpu", "cuda", "mps"; None takes the best there is.
-        dtype: "float32", "float16", "bfloat16"; None takes that of the weights.
+        source: a name on the model hub, or a folder. A folder needs no network.
+        device: "cpu", "cuda" or "mps". None takes the best one.
+        dtype: "float32", "float16" or "bfloat16". None takes the type of the weights.
     """
 
     def __init__(self, source: str | Path, *, device: str | None = None, dtype: str | None = None) -> None:
@@ -65,13 +67,13 @@ class Transformer:
 
     @classmethod
     def of(cls, model: Any, tokenizer: Any, *, name: str) -> Self:
-        """A model of transformers' that is there already, with its tokenizer."""
+        """Return a model of transformers that is already loaded, with its tokenizer."""
         made = cls(name)
         made._model, made._chat = model, Chat(tokenizer)
         return made
 
     def read(self, talk: Talk) -> Reading:
-        """A prompt in tokens.
+        """Return a prompt in tokens.
 
         Raises:
             ModelUnavailable, MissingExtra: the model could not be loaded.
@@ -87,19 +89,20 @@ class Transformer:
         stop: threading.Event | None = None,
         said: Callable[[str], None] | None = None,
     ) -> Written:
-        """Write on, the likeliest token each time: at most so many, until its end or until it is stopped.
+        """Write a reply of at most ``most`` tokens, the most likely token each time, until its end or until it is
+        stopped.
 
-        With a shelf, the head's state is taken from there, and put there where it was missing.
+        With a shelf, the state of the first part comes from there. A missing state is computed and put there.
 
         Args:
             reading: the prompt.
-            most: tokens.
-            shelf: where states lie.
-            stop: set from elsewhere to end it.
-            said: is told what is written, piece by piece.
+            most: the maximum number of tokens.
+            shelf: the place of the states.
+            stop: an event that ends the writing.
+            said: receives the text, piece by piece.
 
         Raises:
-            ModelUnavailable: the prompt does not fit the model's window, or the model failed.
+            ModelUnavailable: the prompt does not fit the window of the model, or the model failed.
         """
         most = self._room(reading, most)
         try:
@@ -113,7 +116,9 @@ class Transformer:
             raise ModelUnavailable(f"{self.source} failed to generate: {exc}") from exc
 
     def logits(self, reading: Reading, shelf: Shelf | None = None) -> Any:
-        """What the model expects next: a tensor of shape ``(vocabulary,)``; of a state as :meth:`write` begins with."""
+        """Return the model's next expectation: a tensor of shape ``(vocabulary,)``. States are used as in
+        :meth:`write`.
+        """
         reading = self._readable(reading)
         with self._torch.inference_mode():
             cache, _, _ = self._opened(reading.head, shelf)
@@ -121,9 +126,9 @@ class Transformer:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of configuration, weights (every byte of them, see :func:`checksum`), tokenizer, and the library's version.
+        """Return a digest of configuration, weights (every byte, see :func:`checksum`), tokenizer and library version.
 
-        Computed once; it takes about as long as copying the weights in memory.
+        It is computed once. That takes about as long as copying the weights in memory.
         """
         sums = [
             [name, str(weight.dtype), list(weight.shape), checksum(_bytes_of(weight, self._torch))]
@@ -136,23 +141,23 @@ class Transformer:
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
     def key(self, head: tuple[int, ...]) -> StateKey:
-        """What the state of these tokens is kept under."""
+        """Return the key for the state of these tokens."""
         name = str(self._model.dtype).removeprefix("torch.")
         return StateKey(model=self.fingerprint, dtype=_DTYPES.get(name, name), tokens=head)
 
     @property
     def layers(self) -> int:
-        """How many have keys and values."""
+        """Return the number of layers that have keys and values."""
         layers: int = self._model.config.get_text_config().num_hidden_layers
         return layers
 
     # ---- generation
 
     def _room(self, reading: Reading, most: int) -> int:
-        """How many tokens may be written after a prompt.
+        """Return how many tokens may be written after a prompt.
 
         Raises:
-            ModelUnavailable: it does not fit into what the model can read.
+            ModelUnavailable: the prompt does not fit the window of the model.
         """
         read = len(reading.head) + len(reading.tail)
         window: int | None = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
@@ -191,7 +196,9 @@ class Transformer:
         )
 
     def _opened(self, head: tuple[int, ...], shelf: Shelf | None) -> tuple[Any, int, str]:
-        """What the model knows after the head, how many tokens of it were not computed, and what went wrong."""
+        """Return the state after the first part, how many of its tokens were not computed, and a note on any
+        problem.
+        """
         note = ""
         if head and shelf is not None:
             found = shelf.folder.load(shelf.place, self.key(head), self.layers)
@@ -204,7 +211,7 @@ class Transformer:
         return cache, 0, note
 
     def _next(self, tokens: Sequence[int], cache: Any) -> Any:
-        """The logits after these tokens, of shape ``(vocabulary,)``; the cache grows by them."""
+        """Return the logits after these tokens, of shape ``(vocabulary,)``. The cache grows by the tokens."""
         last = {"logits_to_keep": 1} if self._keeps_last else {}
         told = self._model(input_ids=self._row(tokens), past_key_values=cache, use_cache=True, **last)
         return told.logits[0, -1]
@@ -226,18 +233,18 @@ class Transformer:
 
     @cached_property
     def _has_states(self) -> bool:
-        """Whether all that the model knows of what it has read are keys and values, of each token, in each layer."""
+        """Return true if the state of the model consists of keys and values alone, for each token in each layer."""
         config = self._model.config
         kinds = {type(layer).__name__ for layer in self._transformers.DynamicCache(config=config).layers}
         shared = getattr(config.get_text_config(), "num_kv_shared_layers", None)
         return kinds <= _KEYS_AND_VALUES and not shared
 
     def _readable(self, reading: Reading) -> Reading:
-        """The prompt in two parts where there may be a state of the first; else in one."""
+        """Return the prompt in two parts if the first part may have a state, or else in one."""
         return reading if self._has_states else Reading(head=(), tail=reading.head + reading.tail)
 
     def _fresh(self) -> Any:
-        """A cache of nothing; one that keeps every token, also for layers that look at the last ones alone."""
+        """Return an empty cache. It keeps every token, even for layers that look only at the last ones."""
         kind = self._transformers.DynamicCache
         return kind() if self._has_states else kind(config=self._model.config)
 
@@ -258,7 +265,9 @@ class Transformer:
         return torch.from_numpy(told.data).view(kind).view(told.shape.lengths).to(self._model.device)
 
     def _keep(self, head: tuple[int, ...], cache: Any, shelf: Shelf) -> str:
-        """Keep the head's state, which the cache begins with; gives why it was not kept, or nothing."""
+        """Keep the state of the first part, with which the cache begins. Return the reason if it was not kept, or
+        "".
+        """
         key, kept = self.key(head), list(_kept_tensors(cache))
         fits = len(kept) == 2 * self.layers and key.dtype in _DTYPES.values()
         if not fits or any(one.shape[2] < len(head) or _kind(one) != key.dtype for _, one in kept):
@@ -312,7 +321,7 @@ class Transformer:
 
 
 class _Spoken:
-    """Tokens as they are written, and told of as soon as they are whole characters."""
+    """Collects tokens, and passes on their text as soon as its characters are complete."""
 
     def __init__(self, decode: Callable[[Sequence[int]], str], said: Callable[[str], None]) -> None:
         self.tokens: list[int] = []
@@ -325,7 +334,7 @@ class _Spoken:
             self._tell(text)
 
     def end(self) -> str:
-        """All of the text."""
+        """Return the whole text."""
         text = self._decode(self.tokens)
         self._tell(text)
         return text
@@ -337,7 +346,9 @@ class _Spoken:
 
 
 def _kept_tensors(cache: Any) -> Iterator[tuple[str, Any]]:
-    """Keys and values of each layer, of shape (1, heads, tokens, length); nothing of a layer that has none."""
+    """Yield the keys and values of each layer, of shape (1, heads, tokens, length). A layer without any yields
+    nothing.
+    """
     for number, layer in enumerate(cache.layers):
         for name in ("keys", "values"):
             kept = getattr(layer, name, None)
@@ -350,7 +361,7 @@ def _kind(tensor: Any) -> str:
 
 
 def _bytes_of(tensor: Any, torch: Any) -> Bytes:
-    """A tensor's bytes in this machine's memory."""
+    """Return the bytes of a tensor, in the memory of this machine."""
     flat = tensor.detach().cpu().contiguous().reshape(-1)
     data: Bytes = flat.view(torch.uint8).numpy()
     return np.ascontiguousarray(data)
@@ -363,4 +374,4 @@ def _best_device(torch: Any) -> str:
 
 
 def _nobody(piece: str) -> None:
-    """Listens to nothing."""
+    """Ignore a piece of text."""

@@ -1,4 +1,4 @@
-"""What can go wrong between here and a model: whether to try again, when, and how to say it."""
+"""Decide about problems between us and a model: if and when to try again, and how to describe the problem."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REFUSES_SCHEMA: Final = (400, 415, 422, 500, 501)
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether what went wrong may be over soon."""
+    """Return true if the problem may end soon."""
     from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, ModelQuotaExceededError, UnexpectedModelBehavior
 
     if isinstance(error, ModelQuotaExceededError):
@@ -39,7 +39,7 @@ def is_passing(error: Exception) -> bool:
 
 
 def refuses_schema(error: Exception) -> bool:
-    """Whether a server complains about the JSON schema it was sent."""
+    """Return true if a server complains about the JSON schema in the request."""
     from pydantic_ai.exceptions import ModelHTTPError
 
     if not isinstance(error, ModelHTTPError) or error.status_code not in _REFUSES_SCHEMA:
@@ -48,11 +48,11 @@ def refuses_schema(error: Exception) -> bool:
 
 
 def cost_of(error: Exception, sent: Usage) -> Usage:
-    """What a request cost that failed with nothing heard of its tokens, ``sent`` being its call and its prompt.
+    """Return the cost of a failed request without reported tokens. ``sent`` is the cost of the call and its prompt.
 
-    Nothing where it never left: no connection came about. A call without tokens where the server refused it: by a 4xx,
-    or for its JSON schema. Else its prompt, since a model may have been reading it: after a timeout, a connection that
-    broke, a 5xx, an answer that is none. A timeout of ours counts the same, wherever the request was by then.
+    A request that never left costs nothing, because no connection was made. A request that the server refused (a 4xx,
+    or a refused JSON schema) costs a call without tokens. Any other request costs its prompt, because a model may have
+    read it: after a timeout, a broken connection, a 5xx, or an unusable answer. Our own timeout counts in the same way.
     """
     from pydantic_ai.exceptions import ModelHTTPError, ModelQuotaExceededError, UserError
 
@@ -66,7 +66,7 @@ def cost_of(error: Exception, sent: Usage) -> Usage:
 
 
 def _never_left(error: BaseException | None) -> bool:
-    """Whether no connection came about, by the names that the HTTP libraries of all providers have for that."""
+    """Return true if no connection was made. The HTTP libraries of all providers have names for that."""
     while error is not None:
         if isinstance(error, (ConnectionRefusedError, gaierror)) or type(error).__name__ in _NO_CONNECTION:
             return True
@@ -75,15 +75,16 @@ def _never_left(error: BaseException | None) -> bool:
 
 
 def pause_before(attempt: int, asked: float | None, *, first: float, share: float) -> float | None:
-    """Seconds to wait after a failed attempt (0 is the first); ``None`` where the server asks for more patience.
+    """Return the seconds to wait after a failed attempt (0 is the first), or ``None`` if the server asks for more
+    patience.
 
-    What the server asks for, up to 30 seconds, and a little more; else ``first``, doubled each time, half of it left to
-    chance so that calls that failed together do not come back together.
+    The pause is the server's wish, up to 30 seconds, and a little more. Without a wish it is ``first``, doubled each
+    time. Half of it is random, so that calls that failed together do not return together.
 
     Args:
         attempt: how many attempts have failed before this one.
         asked: the ``Retry-After`` of the answer, in seconds.
-        first: seconds after the first attempt.
+        first: the seconds after the first attempt.
         share: a random number from 0 to 1.
     """
     if asked is not None:
@@ -92,7 +93,7 @@ def pause_before(attempt: int, asked: float | None, *, first: float, share: floa
 
 
 def unavailable(place: str, error: Exception, keys: Sequence[str]) -> ModelUnavailable:
-    """The error in our words, to be raised in place of the vendor's; no key is shown, whoever quoted it."""
+    """Return our error to raise instead of the vendor's. It shows no key, even if another text quoted one."""
     return ModelUnavailable(masked(f"{place} {_problem(error)}", keys))
 
 
@@ -103,7 +104,7 @@ def masked(text: str, keys: Sequence[str]) -> str:
 
 
 def shows_key(error: BaseException | None, keys: Sequence[str]) -> bool:
-    """Whether a traceback of the error would print a key."""
+    """Return true if a traceback of the error would print a key."""
     while error is not None:
         if any(key in f"{error}{getattr(error, 'body', '')}" for key in keys):
             return True
@@ -124,7 +125,7 @@ def _problem(error: Exception) -> str:
 
 
 def _message(body: object) -> str:
-    """The words of an error body, out of the wrappings that servers put around them."""
+    """Return the message of an error body, without the objects that servers put around it."""
     inner = body.get("error", body) if isinstance(body, dict) else body
     message = inner.get("message", inner) if isinstance(inner, dict) else inner
     return str(message)

@@ -1,4 +1,4 @@
-"""Replies kept in a folder, by the whole request."""
+"""Keep the replies of a language model in a folder, by the whole request."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ T = TypeVar("T")
 
 
 class Cached:
-    """Gives the reply that the same request had before, at no cost; else asks the model, and keeps what it says.
+    """Returns the earlier reply to the same request at no cost. Otherwise it asks the model and keeps the reply.
 
-    The same request is the same model, instructions, text and JSON schema; not what they are asked for. A kept reply
-    that does not pass the check is asked for anew. What is kept here is not forgotten with the messages that it came
-    from: it is for evaluation, not for people's memories.
+    Two requests are the same if model, instructions, text and JSON schema are equal. Their operation does not count. If
+    a kept reply does not pass the check, the model is asked again. Forgetting a message does not remove kept replies,
+    so this cache is for evaluation and not for people's memories.
 
     Args:
-        model: who answers what is not kept.
-        folder: where replies are kept, a file each; made if it is not there, for its owner's eyes alone.
-        variant: whatever else changes the model's answers: its settings, its address.
+        model: the model that answers new requests.
+        folder: the folder of the replies, one file each. It is made if needed, and only its owner can read it.
+        variant: everything else that changes the answers: the settings and the address of the model.
     """
 
     def __init__(self, model: LanguageModel, folder: str | Path, *, variant: str = "") -> None:
@@ -41,14 +41,14 @@ class Cached:
         return self._model.name
 
     def beside(self, folder: Path) -> Cached:
-        """The same with the states of the model that answers in this folder."""
+        """Return the same cache, with the states of its model in this folder."""
         return Cached(beside(self._model, folder), self._folder, variant=self._variant)
 
     async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
-        """Give the kept answer, with a usage of nothing; else generate one.
+        """Return the kept answer with an empty usage, or generate one.
 
         Raises:
-            ModelError: what the model raises; nothing is kept then.
+            ModelError: the model raised it; nothing is kept then.
             OSError: the folder cannot be written.
         """
         path = self._path(prompt, answer_type)
@@ -63,7 +63,7 @@ class Cached:
         return reply
 
     def stream(self, prompt: Prompt) -> Streamed:
-        """Give the kept text in one piece; else generate one, and keep it once it is whole.
+        """Yield the kept text in one piece, or generate one and keep it when it is complete.
 
         Raises:
             ModelError, OSError: as :meth:`generate`.
@@ -95,7 +95,7 @@ class Cached:
         return self._folder / key[:2] / f"{key}.txt"
 
     def _keep(self, path: Path, text: str) -> None:
-        """Write all of it or nothing, whoever else writes the same."""
+        """Write the whole text or nothing, even if another process writes the same text."""
         for folder in (self._folder, path.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".part")  # readable by its owner alone

@@ -1,4 +1,4 @@
-"""Language models that run in this process: any causal model of transformers', by name or folder."""
+"""Run language models in this process: any causal model of transformers, by name or folder."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ _THOUGHTS: Final = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.S)
 
 @dataclass(slots=True)
 class _Turn:
-    """A reply under way: who listens, whether it is to stop, and when it began; ``None`` while it waits its turn."""
+    """A reply in progress: its listener, a stop event, and its start, which is ``None`` while the reply waits its
+    turn.
+    """
 
     said: Callable[[str], None] | None
     stop: threading.Event = field(default_factory=threading.Event)
@@ -44,19 +46,19 @@ class _Turn:
 
 
 class LocalModel:
-    """Generates with a causal language model, in a thread of its own, one reply at a time.
+    """Generates with a causal language model, in its own thread, one reply at a time.
 
-    The likeliest token is taken each time, so that the same prompt gives the same reply. With a folder for states, what
-    the model knows after it has read a prompt's system text and prefix is kept there, and read from there when a prompt
-    begins in the same way (E-mem, 3.5); a reply's ``notes`` say where that went wrong. Safe to share between threads
-    and event loops.
+    It takes the most likely token each time, so the same prompt gives the same reply. With a folder for states, it
+    keeps its state after the system text and the prefix of a prompt, and loads this state for a prompt that begins in
+    the same way (E-mem, 3.5). The ``notes`` of a reply describe problems with states. Threads and event loops may share
+    it.
 
     Args:
-        model: a name on the model hub, or a folder; a folder needs no network.
-        dtype: "float32", "float16", "bfloat16"; None takes that of the weights.
-        settings: of these hold ``corrections``, ``max_tokens`` (1,024 where it is None), ``device`` and
-            ``states_bytes``; the others are for servers.
-        states: keeps states in this folder; none where left out.
+        model: a name on the model hub, or a folder. A folder needs no network.
+        dtype: "float32", "float16" or "bfloat16". None takes the type of the weights.
+        settings: only ``corrections``, ``max_tokens`` (1,024 for None), ``device`` and ``states_bytes`` have an effect.
+            The others are for servers.
+        states: the folder for states. Without it no states are kept.
     """
 
     def __init__(
@@ -81,20 +83,20 @@ class LocalModel:
         return f"{PROVIDER}:{self._transformer.source}"
 
     def beside(self, folder: Path) -> LocalModel:
-        """The same model, loaded once, with its states in this folder, which is made now if it is not there."""
+        """Return the same loaded model, with its states in this folder. The folder is made now if needed."""
         other = copy.copy(self)
         other._states = self._folder(folder)
         other._states.place()
         return other
 
     async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
-        """Generate an answer; an error carries what the call cost all the same.
+        """Generate an answer. An error carries the cost of the call.
 
         Raises:
-            LimitReached: it would have broken a limit of who asks, and was not begun.
-            InvalidReply: no answer met the schema and the check, or each was cut off; carries the last one.
-            ModelUnavailable: the model could not be loaded, or failed, or reads less at once than the prompt.
-            NoAnswer: it gave nothing.
+            LimitReached: the call would break a limit of its caller, and was not begun.
+            InvalidReply: no answer met the schema and the check, or each was cut off; the error carries the last one.
+            ModelUnavailable: the model could not be loaded, or failed, or its window is too small for the prompt.
+            NoAnswer: the model returned nothing.
             MissingExtra: torch, transformers or pydantic is not installed.
         """
         _require_schemas(answer_type)
@@ -119,7 +121,7 @@ class LocalModel:
         """Generate plain text, piece by piece.
 
         Raises:
-            InvalidReply: the text was cut off at the limit of tokens; carries all of it.
+            InvalidReply: the text was cut off at the limit of tokens; the error carries the whole text.
             LimitReached, ModelUnavailable, NoAnswer, MissingExtra: as :meth:`generate`.
         """
         tally = Tally()
@@ -151,7 +153,7 @@ class LocalModel:
     async def _asked(
         self, request: Request[T], tally: Tally, shelf: Shelf | None, said: Callable[[str], None] | None = None
     ) -> Written:
-        """One reply; where nobody waits for it any more, it is broken off."""
+        """Return one reply. It is stopped if nobody waits for it any more."""
         prompt = request.prompt
         talk = Talk(
             system=prompt.system,
@@ -184,7 +186,9 @@ class LocalModel:
         return self._transformer.write(reading, most=most, shelf=shelf, stop=turn.stop, said=turn.said)
 
     def _shelf(self) -> Shelf | None:
-        """Where states lie, found before anything is waited for: what is forgotten meanwhile must not be kept."""
+        """Return the place of the states. It is found before any wait, so that nothing that is forgotten meanwhile is
+        kept.
+        """
         place = None if self._states is None else self._states.place()
         return None if self._states is None or place is None else Shelf(folder=self._states, place=place)
 
@@ -193,11 +197,11 @@ class LocalModel:
 
 
 def _require_schemas(answer_type: type[object]) -> None:
-    """Raises MissingExtra where an answer has a schema, and what reads it is not installed."""
+    """Raise MissingExtra if an answer has a schema and pydantic is not installed."""
     if answer_type is not str and importlib.util.find_spec("pydantic") is None:
         raise MissingExtra("pydantic", EXTRA)
 
 
 def _spoken(text: str) -> str:
-    """A reply without what a model that thinks aloud says before it."""
+    """Return a reply without the thoughts that some models write before it."""
     return _THOUGHTS.sub("", text).strip()

@@ -1,4 +1,4 @@
-"""A ledger row for every call, and limits that are checked before each of its requests."""
+"""Write a ledger row for every call, and check limits before each request of a call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Ledger(Protocol):
-    """Where a bank writes down what its model calls cost; a :class:`~recollect.store.protocol.Store` is one."""
+    """The place where a bank records the cost of its model calls. A :class:`~recollect.store.protocol.Store` is one."""
 
     async def record(self, entries: Sequence[LedgerEntry]) -> None: ...
 
@@ -30,9 +30,9 @@ class Ledger(Protocol):
 
 @dataclass(slots=True)
 class _Call:
-    """A call under way: what it has cost, and what its next request is going to cost at least.
+    """A call in progress: its cost so far, and the least cost of its next request.
 
-    ``tally`` is the model's own count, from its first request on; there is none where a model does not tell.
+    ``tally`` is the model's own count from its first request on. It is missing if the model does not count.
     """
 
     role: Role
@@ -43,30 +43,30 @@ class _Call:
 
     @property
     def held(self) -> int:
-        """Tokens that count before they are written down."""
+        """Return the tokens that count before they are recorded."""
         return self.estimate if self.tally is None else _tokens(self.tally.usage) + self.estimate
 
     def broken_off(self) -> Usage:
-        """What a call has cost that was cancelled: what was sent is paid for."""
+        """Return the cost of a cancelled call. Everything that was sent is paid for."""
         if self.tally is not None:
             return self.tally.usage
         return self.usage if self.usage.calls else Usage(calls=1, tokens_in=self.estimate)
 
 
 class Metered:
-    """Writes what each call costs into a ledger, failed calls included, and makes none past a limit.
+    """Records the cost of each call in a ledger, including failed calls, and makes no call past a limit.
 
-    Limits are looked at before a call, and again before each of its requests where the model asks for that
-    (:func:`~recollect.models.languages.tally.gated`): corrections and retries may be a dozen. Calls under way count
-    with what they have cost and the tokens of their prompts, so that many at once do not run past a limit together;
-    what they will be answered is not known beforehand, and may. Calls that other processes have under way are not
-    seen. A reply that cost nothing (from a cache) is no call.
+    Limits are checked before a call. They are checked again before each of its requests, if the model supports that
+    (:func:`~recollect.models.languages.tally.gated`), because corrections and retries may be a dozen requests. Calls in
+    progress count with their cost so far and the tokens of their prompts, so that many calls together do not pass a
+    limit. The length of their answers is unknown, and may pass it. Calls in progress in other processes do not count. A
+    reply without a cost (from a cache) is not a call.
 
     Args:
-        model: who answers.
-        ledger: of the bank that the calls are made for.
-        limits: on that bank's tokens.
-        clock: gives the aware present.
+        model: the model that answers.
+        ledger: the ledger of the bank for which the calls are made.
+        limits: the limits on the tokens of that bank.
+        clock: returns the aware present.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class Metered:
         return self._model.name
 
     async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
-        """Generate an answer, and write down what it cost.
+        """Generate an answer, and record its cost.
 
         Raises:
-            LimitReached: the call, or another request of it, would break a limit; that was not sent.
-            ModelError: what the model raises; what the call cost all the same is written down.
+            LimitReached: the call, or another request of it, would break a limit; that request was not sent.
+            ModelError: the model raised it; the cost of the call is recorded.
         """
         async with self._metered(prompt) as call:
             with gated(partial(self._let_pass, call)):
@@ -95,7 +95,7 @@ class Metered:
         return reply
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str, None]:
-        """Generate plain text, piece by piece, and write down what it cost, also where it is not read to its end.
+        """Generate plain text, piece by piece, and record its cost, even if nobody reads it to the end.
 
         Raises:
             LimitReached, ModelError: as :meth:`generate`.
@@ -111,7 +111,7 @@ class Metered:
                 call.usage = pieces.usage
 
     async def reached(self, role: Role) -> LimitReached | None:
-        """What a call in this role would raise, without making one; ``None`` where no limit is used up."""
+        """Return the error that a call in this role would raise, without a call, or ``None`` if no limit is used up."""
         async with self._lock:
             return await self._reached(role, 0)
 
@@ -146,7 +146,7 @@ class Metered:
         return call
 
     async def _let_pass(self, call: _Call, tally: Tally, needed: int) -> None:
-        """A request of a call under way, which counts with what it has cost until then."""
+        """Check the limits for a request of a call in progress, which counts with its cost so far."""
         async with self._lock:
             call.tally, call.estimate = tally, 0
             if error := await self._reached(call.role, needed):

@@ -1,4 +1,4 @@
-"""How a language model is named: ``provider:model``, and ``provider:model@base_url`` where it has an address."""
+"""Read the names of language models: ``provider:model``, or ``provider:model@base_url`` for an address."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAME: Final = re.compile(r"(?P<provider>[a-z][a-z0-9./-]*):(?P<model>\S(?:.*?\S
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelName:
-    """A name taken apart; ``base_url`` is the address that it holds, if any."""
+    """The parts of a name. ``base_url`` is the address in the name, if any."""
 
     provider: str
     model: str
@@ -24,10 +24,10 @@ class ModelName:
 
 
 def parsed_name(name: str) -> ModelName:
-    """A name taken apart.
+    """Return the parts of a name.
 
     Raises:
-        InvalidInput: it is not written like that.
+        InvalidInput: the text does not have this form.
     """
     found = _NAME.fullmatch(name)
     if found is None:

@@ -1,7 +1,7 @@
-"""Any language model that pydantic-ai reaches: OpenAI and what is compatible with it, Anthropic, Google, and others.
+"""Call any language model that pydantic-ai supports: OpenAI and compatible servers, Anthropic, Google, and others.
 
-pydantic-ai, its types and its errors stay in this package; it is imported on first use. An API key goes to the server
-and nowhere else: not into a repr, not into an error message, not even where the server's own answer quotes it.
+pydantic-ai, its types and its errors stay in this package, which imports it on first use. An API key goes to the server
+and nowhere else: not into a repr and not into an error message, even if the answer of the server quotes the key.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _log = logging.getLogger(__name__)
 
 
 class _SchemaRefused(Exception):
-    """The server does not take a JSON schema."""
+    """The server does not accept a JSON schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The way to a model from one event loop: a connection belongs to the loop that opened it."""
+    """The connection to a model from one event loop. A connection belongs to the loop that opened it."""
 
     model: Model[Any]
     slots: asyncio.Semaphore
@@ -66,19 +66,19 @@ class _Line:
 
 
 class PydanticModel:
-    """Generates by a model of pydantic-ai's.
+    """Generates with a model of pydantic-ai.
 
-    Connections are shared by calls under way at once, and kept for half a minute after the last. Safe to share between
-    threads and event loops; the limit on concurrency holds for each event loop.
+    Calls in progress share connections, which stay open for half a minute after the last call. Threads and event loops
+    may share the model. The limit on concurrency applies to each event loop.
 
     Args:
-        name: ``provider:model``, as pydantic-ai names them, or ``provider:model@base_url``; ``openai:`` with a base URL
+        name: ``provider:model`` as pydantic-ai names them, or ``provider:model@base_url``. ``openai:`` with a base URL
             is any compatible server.
-        base_url: for example ``http://localhost:11434/v1``; the provider's own where left out.
-        api_key: for the provider or the server, and never shown; where left out, the one that the provider's library
-            looks for in the environment, but none for a server of one's own.
-        settings: how to call it.
-        sleep: how to wait between attempts.
+        base_url: for example ``http://localhost:11434/v1``. Without it, the provider's own address is used.
+        api_key: for the provider or the server, and never shown. Without it, the provider's library looks in the
+            environment, except for a base URL.
+        settings: the settings of each call.
+        sleep: waits between attempts.
 
     Raises:
         InvalidInput: the name, the address or the key cannot be used.
@@ -113,17 +113,17 @@ class PydanticModel:
         return str(self._name)
 
     async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
-        """Generate an answer; an error carries what the call cost all the same.
+        """Generate an answer. An error carries the cost of the call.
 
-        A request that no usage came back for counts with about the tokens of its prompt, unless the server refused it
-        or was not reached.
+        If a request reports no usage, it counts with about the tokens of its prompt, unless the server refused it or
+        was not reached.
 
         Raises:
-            LimitReached: a request would have broken a limit of who asks, and was not sent.
-            InvalidReply: no answer met the schema and the check, or each was cut off; carries the last one.
+            LimitReached: a request would have broken a limit of its caller, and was not sent.
+            InvalidReply: no answer met the schema and the check, or each was cut off; the error carries the last one.
             ModelUnavailable: the model could not be reached.
-            NoAnswer: it refused, or gave nothing.
-            MissingExtra: pydantic-ai, or the provider's package, is not installed.
+            NoAnswer: the model refused, or returned nothing.
+            MissingExtra: pydantic-ai, or the package of the provider, is not installed.
         """
         tally = Tally()
         async with self._connected(tally) as line:
@@ -131,17 +131,17 @@ class PydanticModel:
         return Reply(value=value, usage=tally.usage, model=self.name)
 
     def stream(self, prompt: Prompt) -> Streamed:
-        """Generate plain text, piece by piece; what gives up before the first piece is tried again.
+        """Generate plain text, piece by piece. A request that fails before its first piece is tried again.
 
         Raises:
-            InvalidReply: the text was cut off at the limit of tokens; carries all of it.
+            InvalidReply: the text was cut off at the limit of tokens; the error carries the whole text.
             ModelUnavailable, MissingExtra: as :meth:`generate`.
         """
         tally = Tally()
         return Streamed(self._pieces(prompt, tally), tally)
 
     async def _agree(self, line: _Line, request: Request[T], check: Check[T] | None, tally: Tally) -> T:
-        """Ask, and ask again with what is wrong, until an answer can be used."""
+        """Ask until an answer can be used, and show the model its mistake each time."""
 
         async def ask(request: Request[T]) -> Words:
             response = await self._ask(line, request, tally)
@@ -158,10 +158,10 @@ class PydanticModel:
         )
 
     def _words(self, line: _Line, response: ModelResponse) -> str:
-        """What the model said; blanks are nothing.
+        """Return the text of a response. Blanks count as nothing.
 
         Raises:
-            NoAnswer: it refused.
+            NoAnswer: the model refused.
         """
         reply = (response.text or "").strip()
         if response.finish_reason == "content_filter":
@@ -170,7 +170,9 @@ class PydanticModel:
         return reply
 
     async def _ask(self, line: _Line, request: Request[T], tally: Tally) -> ModelResponse:
-        """One answer, typed or not yet: by schema while the server takes one, else by prompt."""
+        """Return one response: with a schema as long as the server accepts one, or with a prompt that contains the
+        schema.
+        """
         if request.schema is not None and self._sends_schema(line):
             try:
                 return await self._patiently(line, partial(self._send, line, request, tally, native=True))
@@ -185,12 +187,12 @@ class PydanticModel:
         return self._settings.structured == "schema"
 
     async def _patiently(self, line: _Line, send: Callable[[], Awaitable[V]]) -> V:
-        """Send, and send again while what goes wrong may pass.
+        """Send a request, and send it again while the problem may end soon.
 
         Raises:
-            ModelUnavailable: it did not pass.
-            LimitReached: it was not sent.
-            _SchemaRefused: the server may be asked without a schema.
+            ModelUnavailable: the problem did not end.
+            LimitReached: the request was not sent.
+            _SchemaRefused: the server may accept the request without a schema.
         """
         for attempt in count():
             try:
@@ -206,14 +208,14 @@ class PydanticModel:
         raise AssertionError("unreachable")
 
     def _pause(self, attempt: int, error: Exception) -> float | None:
-        """Seconds until the next attempt; ``None`` where there is none."""
+        """Return the seconds until the next attempt, or ``None`` if there is none."""
         if attempt >= self._settings.retries or not is_passing(error):
             return None
         asked = getattr(error, "retry_after", None)
         return pause_before(attempt, asked, first=self._settings.pause, share=random.random())
 
     async def _send(self, line: _Line, request: Request[T], tally: Tally, *, native: bool) -> ModelResponse:
-        """One request over the network."""
+        """Send one request over the network."""
         from pydantic_ai.direct import model_request
 
         prompted = request.schema is not None and not native
@@ -260,7 +262,7 @@ class PydanticModel:
                 await self._sleep(pause)
 
     async def _flow(self, line: _Line, prompt: Prompt, tally: Tally) -> AsyncGenerator[str, None]:
-        """The pieces of one streamed request."""
+        """Yield the pieces of one streamed request."""
         from pydantic_ai.direct import model_request_stream
 
         request = Request(prompt, str)
@@ -308,7 +310,7 @@ class PydanticModel:
 
     @asynccontextmanager
     async def _connected(self, tally: Tally) -> AsyncIterator[_Line]:
-        """A connection for the length of a call; an error that ends it carries what the call has cost."""
+        """Yield a connection for the duration of a call. An error that ends the call carries its cost."""
         try:
             line = await self._line()
             async with line.model:
@@ -336,7 +338,7 @@ class PydanticModel:
 
     @property
     def _place(self) -> str:
-        """The name, with the address where one was given: without what a user may have put into it."""
+        """Return the name with the given address, without user name, password and query."""
         if self._base_url is None:
             return self.name
         scheme, _, rest = self._base_url.partition("://")

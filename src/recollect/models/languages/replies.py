@@ -1,7 +1,7 @@
-"""From a model's words to a typed answer: the schema it is given, and the strict reading of what comes back.
+"""Turn a model's text into a typed answer: the schema for the model, and the strict reading of its reply.
 
-A JSON schema is pydantic's, made from a dataclass: fields are told of by ``field(metadata={"description": ...})``.
-Docstrings are for programmers and are left out. pydantic is imported on first use.
+pydantic makes the JSON schema from a dataclass. ``field(metadata={"description": ...})`` describes a field. Docstrings
+are for programmers, and are left out. pydantic is imported on first use.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _FENCE: Final = re.compile(r"```[a-zA-Z]*\s*\n(.*?)```", re.S)
 
 
 class Mistake(Exception):
-    """What is wrong with a reply, in words for the model that gave it; ``shape`` where it does not meet the schema."""
+    """The fault of a reply, in words for the model that wrote it. ``shape`` is true if the reply does not fit the
+    schema.
+    """
 
     def __init__(self, problem: str, *, shape: bool = False) -> None:
         super().__init__(problem)
@@ -35,7 +37,7 @@ class Mistake(Exception):
 
 
 def schema_of(answer_type: type[object]) -> Schema | None:
-    """The JSON schema of an answer, the same in every process; ``None`` for plain text.
+    """Return the JSON schema of an answer, or ``None`` for plain text. It is the same in every process.
 
     Raises:
         TypeError: the type is neither ``str`` nor a dataclass.
@@ -49,13 +51,13 @@ def schema_of(answer_type: type[object]) -> Schema | None:
 
 
 def answer_in(reply: str, answer_type: type[T], check: Check[T] | None) -> T:
-    """The answer in a reply: plain text without blanks around it, or the value of its JSON.
+    """Return the answer in a reply: plain text without blanks around it, or the value of its JSON.
 
-    Types are strict (``"3"`` is no number, a whole number may stand for a fraction), fields that the schema does not
-    know are ignored, a fence or a sentence around the JSON is tolerated.
+    Types are strict: ``"3"`` is not a number, but a whole number may be a fraction. Fields that the schema does not
+    have are ignored. A fence or a sentence around the JSON is accepted.
 
     Raises:
-        Mistake: it breaks the schema, an invariant of the type's, or the check.
+        Mistake: the reply breaks the schema, an invariant of the type, or the check.
     """
     value = reply.strip() if answer_type is str else _value(reply, answer_type)
     if check is not None:
@@ -67,7 +69,7 @@ def answer_in(reply: str, answer_type: type[T], check: Check[T] | None) -> T:
 
 
 def packed(value: object, answer_type: type[object]) -> str:
-    """An answer as text that :func:`answer_in` reads back."""
+    """Return an answer as text that :func:`answer_in` can read."""
     return str(value) if answer_type is str else _adapter(answer_type).dump_json(value).decode()
 
 
@@ -82,7 +84,7 @@ def _value(reply: str, answer_type: type[T]) -> T:
 
 
 def _json_in(reply: str) -> str:
-    """The JSON object in a reply, written anew; what JSON does not know (NaN, infinity) is refused."""
+    """Return the JSON object of a reply, written again. Values that JSON does not have (NaN, infinity) are refused."""
     try:
         found = _decoded(reply)
         return json.dumps(found, allow_nan=False)
@@ -91,9 +93,9 @@ def _json_in(reply: str) -> str:
 
 
 def _decoded(reply: str) -> object:
-    """Decode the whole reply, else what stands in its last fence, else what begins at its first brace.
+    """Decode the whole reply, or the text in its last fence, or the text from its first brace on.
 
-    Only the first brace is tried: an object inside one that was cut off is not the answer.
+    Only the first brace is tried, because an object inside a truncated object is not the answer.
     """
     texts = [reply, *reversed(_FENCE.findall(reply))]
     for text in texts:
@@ -120,7 +122,7 @@ def _told(error: ValidationError) -> str:
 
 
 def _place(path: tuple[int | str, ...]) -> str:
-    """A place in JSON as it is written: ``facts[0].start``."""
+    """Return a place in JSON as it is usually written: ``facts[0].start``."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".") or "the object"
 
 
@@ -136,7 +138,7 @@ def _made(answer_type: Any) -> TypeAdapter[Any]:
 
 
 def _without_titles(schema: Schema) -> Schema:
-    """The schema without pydantic's titles, and without the docstrings of the classes."""
+    """Return the schema without the titles that pydantic adds, and without the docstrings of classes."""
     names = "$defs" in schema and {name: _bare(_untitled(sub)) for name, sub in schema["$defs"].items()}
     tidy = _bare(_untitled({key: value for key, value in schema.items() if key != "$defs"}))
     return {**tidy, "$defs": names} if names else tidy
@@ -147,7 +149,7 @@ def _bare(schema: Schema) -> Schema:
 
 
 def _untitled(schema: Schema) -> Schema:
-    """The schema without titles at any depth; a field that is called title stays."""
+    """Return the schema without titles at any depth. A field with the name title stays."""
     tidy: Schema = {}
     for key, value in schema.items():
         if key == "properties":

@@ -1,4 +1,4 @@
-"""How a language model is called."""
+"""Settings for calls to a language model."""
 
 from __future__ import annotations
 
@@ -12,23 +12,7 @@ Structured = Literal["auto", "schema", "prompted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSettings:
-    """How a language model is called: how patiently, how often at once, and what it is told about its answer.
-
-    ``structured``: ``schema`` sends the answer's JSON schema for the server to enforce, ``prompted`` writes it into the
-    prompt, ``auto`` does the former until the server refuses it. ``corrections`` is how often a model is shown what is
-    wrong with its answer, and may answer again. ``timeout`` is in seconds and holds for each request, for a stream for
-    each wait on it. ``retries`` is how often a request is sent again after a timeout, a broken connection, a 408, 429
-    or 5xx; ``pause`` the seconds before the first of them, doubled for each one after it. ``concurrency`` is how many
-    requests are under way at once. ``temperature`` and ``max_tokens`` are not sent where they are ``None``; a model
-    that allows no temperature is sent none. ``tags`` tells the endpoint what a request is for, as
-    ``{"metadata": {"role": .., "operation": .., "subject": ..}}``: for recording and replaying alone.
-
-    For a model that runs in this process: ``device`` is ``cpu``, ``cuda`` or ``mps``, the best there is where it is
-    ``None``; ``states_bytes`` is how much its states may take beside each bank.
-
-    Raises:
-        InvalidInput: a number is out of its range, or ``structured`` none of the three.
-    """
+    """Settings for calls to a language model: patience, concurrency, and the form of the answer."""
 
     structured: Structured = "auto"
     corrections: int = 2

@@ -1,4 +1,4 @@
-"""A sentence-transformers cross-encoder, by name or folder; torch and the model are loaded on first use."""
+"""Score with a sentence-transformers cross-encoder, by name or folder. torch and the model are loaded on first use."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MAX_CHARACTERS = 16_384
 class CrossEncoderReranker:
     """Scores with a cross-encoder, in a thread, one call at a time.
 
-    Text past the model's window is cut, as sentence-transformers does, and past 16,384 characters beforehand. Safe to
-    share between threads and event loops.
+    Text past the window of the model is cut, as sentence-transformers does, and text past 16,384 characters before
+    that. Threads and event loops may share it.
 
     Args:
-        model: a name on the model hub, or a folder; a folder needs no network.
-        device: "cpu", "cuda", "mps"; None takes the best there is.
-        batch_size: pairs a forward pass.
+        model: a name on the model hub, or a folder. A folder needs no network.
+        device: "cpu", "cuda" or "mps". None takes the best one.
+        batch_size: the number of pairs in a forward pass.
     """
 
     def __init__(self, model: str | Path, *, device: str | None = None, batch_size: int = 32) -> None:
@@ -40,10 +40,10 @@ class CrossEncoderReranker:
         return str(self._source)
 
     async def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        """One score a passage, in the passages' order; higher is better, and only the order has a meaning.
+        """Return one score for each passage, in the same order. Higher is better, and only the order has a meaning.
 
         Raises:
-            ModelUnavailable: the model could not be loaded, failed, or gives more than one number a pair.
+            ModelUnavailable: the model could not be loaded, failed, or returned more than one number for a pair.
             MissingExtra: sentence-transformers is not installed.
         """
         if not passages:

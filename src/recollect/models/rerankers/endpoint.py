@@ -1,4 +1,4 @@
-"""Any ``/rerank`` endpoint: Cohere, Jina, vLLM and what speaks their language, or text-embeddings-inference's own."""
+"""Score with any ``/rerank`` endpoint: Cohere, Jina, vLLM and compatible ones, or text-embeddings-inference."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Dialect = Literal["cohere", "tei"]
 
 
 class EndpointReranker:
-    """Scores by ``POST {base_url}/rerank``, in batches one after another.
+    """Scores by ``POST {base_url}/rerank``, one batch after another.
 
-    Safe to share between threads and event loops.
+    Threads and event loops may share it.
 
     Args:
-        model: the model's name, as the endpoint knows it.
+        model: the name of the model at the endpoint.
         base_url: for example ``https://api.jina.ai/v1`` or ``http://localhost:8000``.
         api_key: sent as a bearer token, and never shown.
-        dialect: "cohere" sends model, query and documents; "tei" sends query and texts. Either's answer is understood.
-        batch_size: passages a request; text-embeddings-inference takes 32 unless told otherwise.
-        timeout: seconds to wait for the endpoint.
-        retries: how often a request is tried again after a timeout, a broken connection, a 429 or a 5xx.
-        max_characters: of each text, only so many are sent.
-        transport: an httpx transport to use instead of the network's.
+        dialect: "cohere" sends model, query and documents. "tei" sends query and texts. Both kinds of answers are read.
+        batch_size: the number of passages in a request. text-embeddings-inference accepts 32 by default.
+        timeout: the seconds to wait for the endpoint.
+        retries: the number of further tries after a timeout, a broken connection, a 429 or a 5xx.
+        max_characters: how many characters of each text are sent.
+        transport: an httpx transport to use instead of the network.
 
     Raises:
         InvalidInput: the address or the key cannot be used, or a number is not positive.
@@ -63,7 +63,7 @@ class EndpointReranker:
         return self._model
 
     async def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        """One score a passage, in the passages' order; higher is better, and only the order has a meaning.
+        """Return one score for each passage, in the same order. Higher is better, and only the order has a meaning.
 
         Raises:
             ModelUnavailable: the endpoint could not be reached, or did not score every passage.
@@ -89,10 +89,10 @@ class EndpointReranker:
 
 
 def parse_scores(answer: object, count: int) -> list[float]:
-    """Read an answer's scores into their passages' order.
+    """Return the scores of an answer in the order of the passages.
 
     Raises:
-        ValueError, TypeError, KeyError: it is no list of ``count`` finite scores, one a passage.
+        ValueError, TypeError, KeyError: the answer is not a list of ``count`` finite scores, one for each passage.
     """
     results = answer.get("results") if isinstance(answer, dict) else answer
     if not isinstance(results, list):

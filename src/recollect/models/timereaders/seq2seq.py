@@ -1,4 +1,4 @@
-"""Any small sequence-to-sequence model that follows instructions (flan-t5), by name or folder, loaded on first use."""
+"""Read times with a small sequence-to-sequence model that follows instructions (flan-t5), loaded on first use."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _RANGE: Final = re.compile(r"(\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\d\d)", re.ASCII)
 class Seq2SeqTimeReader:
     """Reads times with a model such as google/flan-t5-small, in a thread, one call at a time.
 
-    The model is shown a few examples and its likeliest answer is taken strictly: two dates, or nothing. Safe to share
-    between threads and event loops.
+    The model sees a few examples. Its most likely answer is read strictly: two dates, or nothing. Threads and event
+    loops may share it.
 
     Args:
-        model: a name on the model hub, or a folder; a folder needs no network.
-        device: "cpu", "cuda", "mps"; None leaves the model where it is loaded.
+        model: a name on the model hub, or a folder. A folder needs no network.
+        device: "cpu", "cuda" or "mps". None leaves the model where it is loaded.
     """
 
     def __init__(self, model: str | Path, *, device: str | None = None) -> None:
@@ -44,7 +44,7 @@ class Seq2SeqTimeReader:
         return str(self._source)
 
     async def read(self, question: str, now: datetime) -> Interval | None:
-        """The days asked about; of the question, the first 500 characters are read.
+        """Return the days that a question asks about. The first 500 characters of the question are read.
 
         Raises:
             ModelUnavailable: the model could not be loaded, or failed.
@@ -67,7 +67,7 @@ class Seq2SeqTimeReader:
 
 
 def time_prompt(question: str, today: date) -> str:
-    """The question with three solved ones before it; one has no time, so that "none" is an answer too."""
+    """Return the question after three solved examples. One example has no time, so that "none" is a possible answer."""
     month_end = today.replace(day=1) - timedelta(days=1)
     solved = (
         ("What did we eat yesterday?", _days(today - timedelta(days=1), today - timedelta(days=1))),
@@ -83,7 +83,7 @@ def time_prompt(question: str, today: date) -> str:
 
 
 def range_in(answer: str, zone: tzinfo | None) -> Interval | None:
-    """The days of "YYYY-MM-DD to YYYY-MM-DD", both included; ``None`` for anything else, or an end before its start."""
+    """Return the days of "YYYY-MM-DD to YYYY-MM-DD", both included, or ``None`` for other text and a reversed range."""
     found = _RANGE.fullmatch(answer.strip())
     if found is None:
         return None
@@ -98,7 +98,7 @@ def _days(first: date, last: date) -> str:
 
 
 def _load(source: str | Path, device: str | None) -> tuple[Any, Any]:
-    """The tokenizer and the model."""
+    """Return the tokenizer and the model."""
     if isinstance(source, Path) and not source.is_dir():
         raise ModelUnavailable(f"{source} is no folder, so no model that reads times can be loaded from it")
     try:
