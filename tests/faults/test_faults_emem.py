@@ -20,6 +20,7 @@ from recollect.errors import InvalidReply, LimitReached, ModelUnavailable
 from recollect.recipes import recipe_named
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings
+from recollect.store.optimistic import derive_changes
 
 SUMMARISE, ASSIST, ANSWER = (f"emem.{one}" for one in ("summarise", "assist", "answer"))
 RECIPE = replace(recipe_named("emem"), encode=EncodeSettings(segments=SegmentSettings(length=90, overlap=12)))
@@ -230,7 +231,7 @@ async def test_a_worker_that_vanishes_leaves_its_job_to_the_next(at, tmp_path, t
         await bank.retain(said(SAID), session="s")
         (consolidator,) = bank._method(None).consolidators
         job = await bank._store.claim([SUMMARISE], "gone", clock() + timedelta(minutes=1), 60)
-        await (await consolidator.consolidate(job, bank._store, clock()))()
+        await derive_changes(bank._store, await consolidator.consolidate(job, bank._store, clock()))
         assert {label for label, _, _ in (await summaries(bank)).values()} == {"extractive"}
     clock.on(timedelta(hours=1))
     async with opened(tmp_path / "banks", Faulty(at, {}), clock, RECIPE) as memory:

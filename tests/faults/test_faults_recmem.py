@@ -21,6 +21,7 @@ from recollect.methods.recmem.answer import TierAnswering
 from recollect.methods.recmem.consolidate import KIND, Consolidation
 from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
 from recollect.recipes import Recipe
+from recollect.store.optimistic import derive_changes
 from recollect.testing.models import HashEmbedder
 
 MERGE, EPISODES, REFINE, ANSWER = (f"recmem.{one}" for one in ("merge", "episodes", "refine", "answer"))
@@ -248,7 +249,7 @@ async def vanish(bank, clock, operation, *, derived):
         job = await bank._store.claim([KIND], "gone", clock() + timedelta(minutes=1), 60)
         derive = await consolidator.consolidate(job, bank._store, clock())
         called = any(cost.operation == operation for cost in await bank.costs())
-        changes = await derive() if derived or not called else None
+        changes = await derive_changes(bank._store, derive) if derived or not called else None
         if called:
             return
         await bank._store.commit(replace(changes, settles=job))

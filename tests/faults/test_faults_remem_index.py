@@ -22,6 +22,7 @@ from recollect.methods.remem.index import KIND, Indexing
 from recollect.methods.remem.settings import IndexSettings
 from recollect.recipes import Recipe
 from recollect.retain.encode import EncodeSettings
+from recollect.store.optimistic import derive_changes
 
 GISTS, FACTS = "remem.gists", "remem.facts"
 OPERATIONS = (GISTS, FACTS)
@@ -179,7 +180,7 @@ async def test_a_worker_that_vanishes_leaves_its_job_to_the_next(at, tmp_path, t
         (consolidator,) = bank._method(None).consolidators
         derive = await consolidator.consolidate(job, bank._store, clock())
         if derived:
-            changes = await derive()
+            changes = await derive_changes(bank._store, derive)
             assert replace(changes, settles=job).items
         (record,) = await bank.jobs()
         assert record.state is JobState.RUNNING, "it does not read as done"
@@ -201,7 +202,7 @@ async def test_what_is_forgotten_while_the_model_reads_is_not_kept(at, tmp_path)
         derive = await consolidator.consolidate(job, bank._store, clock())
         receipt = await bank.forget(messages="m0")
         assert receipt.verified
-        changes = await derive()
+        changes = await derive_changes(bank._store, derive)
         assert (changes.items, changes.links, changes.jobs, changes.mentions) == ((), (), (), ())
         await worked_off(bank, clock)
         assert await made(bank) == ({}, set())

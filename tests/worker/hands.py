@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from recollect.domain.changes import Changeset
@@ -57,11 +56,9 @@ class Hand:
             await self._does(job)
         self.ended.append(job.id)
 
-        async def derive() -> Changeset:
+        async def derive(_) -> Changeset:
             self.derived.append(job.id)
-            seen = (await reader.known([], [])).version
-            changes = Changeset(settings=((f"done {job.id}", job.payload),))
-            return replace(changes if self._makes is None else self._makes(job), seen=seen)
+            return Changeset(settings=((f"done {job.id}", job.payload),)) if self._makes is None else self._makes(job)
 
         return derive
 

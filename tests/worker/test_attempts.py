@@ -47,7 +47,7 @@ async def test_a_job_that_changes_nothing_disturbs_nobody(store):
 
     class Nothing(Hand):
         async def consolidate(self, job, reader, now):
-            async def derive():
+            async def derive(_):
                 return Changeset()
 
             return derive

@@ -3,28 +3,29 @@
 import asyncio
 
 import pytest
-from hands import opened, until
+from hands import Clock, job, opened, until
 
 from recollect.domain.changes import Changeset
 from recollect.errors import StaleWrite
-from recollect.store.optimistic import ATTEMPTS, COURTEOUS, commit_derived, until_current
+from recollect.store.optimistic import ATTEMPTS, COURTEOUS, commit_derived, derive_changes, until_current
+from recollect.worker import Worker
 
 
 async def test_what_takes_long_to_derive_is_written_though_others_never_stop(store):
     """A conversation is imported message by message while its facts are woven in."""
     derived, kept, stop = 0, 0, False
 
-    async def slow():
+    async def slow(_):
         nonlocal derived
         derived += 1
-        seen, before = (await store.known([], [])).version, kept
+        before = kept
         if derived <= COURTEOUS:  # for as long as it is courteous, others are faster
             await until(lambda: kept >= before + 2)
         await asyncio.sleep(0.02)
-        return Changeset(seen=seen, settings=(("slow", "written"),))
+        return Changeset(settings=(("slow", "written"),))
 
-    async def quick():
-        return Changeset(seen=(await store.known([], [])).version, settings=(("quick", str(kept)),))
+    async def quick(_):
+        return Changeset(settings=(("quick", str(kept)),))
 
     async def import_():
         nonlocal kept
@@ -90,3 +91,46 @@ async def test_one_bank_does_not_wait_for_another(store, monkeypatch):
     await starving
     assert await waiting == "written after it"
     await banks.close()
+
+
+async def test_what_was_read_before_another_write_is_never_committed(store):
+    """A consolidator counts what the bank holds; somebody else writes after each of its first readings."""
+    await store.commit(Changeset(jobs=(job("count"),)))
+    counts, written = [], 0
+
+    class Counter:
+        kind = "knot"
+
+        def causes(self, changes, now):
+            return ()
+
+        async def consolidate(self, job, reader, now):
+            async def derive(reader):
+                nonlocal written
+                values = [value for n in range(9) if (value := await reader.setting(f"word {n}")) is not None]
+                counts.append(len(values))
+                if written < 2:
+                    await store.commit(Changeset(settings=((f"word {written}", "x"),)))
+                    written += 1
+                return Changeset(settings=(("count", str(len(values))),))
+
+            return derive
+
+    report = await Worker(store, [Counter()], clock=Clock()).drain()
+    assert (report.errors, counts) == ((), [0, 1, 2])
+    assert await store.setting("count") == "2"
+
+
+async def test_changes_are_of_the_version_before_the_first_reading_whatever_they_claim(store):
+    before = await store.version()
+
+    async def derive(reader):
+        await reader.speakers()
+        await store.commit(Changeset(settings=(("other", "written"),)))
+        return Changeset(seen=await reader.version(), settings=(("own", "written"),))
+
+    changes = await derive_changes(store, derive)
+    assert changes.seen == before
+    with pytest.raises(StaleWrite):
+        await store.commit(changes)
+    assert await store.setting("own") is None

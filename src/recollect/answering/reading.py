@@ -67,7 +67,7 @@ async def read_every(calls: Iterable[Awaitable[T]]) -> list[T | Exception]:
     return [one for one in ended if isinstance(one, Exception) or not isinstance(one, BaseException)]
 
 
-def parted(chunks: Sequence[Chunk], ended: Sequence[T | Exception]) -> tuple[list[tuple[Chunk, T]], list[Chunk]]:
+def split_results(chunks: Sequence[Chunk], ended: Sequence[T | Exception]) -> tuple[list[tuple[Chunk, T]], list[Chunk]]:
     """The chunks with what was read of them, and those that could not be read.
 
     Raises:
@@ -115,23 +115,22 @@ def shown_chunk(chunk: Chunk) -> list[str]:
     return [*context, fenced("messages", "\n".join(lines[first:]))]
 
 
-def with_the_rest(
-    derived: Callable[[], Awaitable[Changeset | None]],
+def requeue_failed(
+    derived: Callable[[StoreReader], Awaitable[Changeset | None]],
     job: Job,
     rest: Sequence[str],
     failed: Sequence[Chunk],
-    reader: StoreReader,
     now: datetime,
 ) -> Derive:
-    """What was read, together with the jobs for what was not.
+    """Derive what was read, together with the jobs for what was not.
 
     A chunk that could not be read is left to a job of its own, where it fails, waits and dies without the others; the
     ``rest``, too much for one job, to the next. What is ``None``, since something that was shown has been forgotten
     meanwhile, is read again as a whole.
     """
 
-    async def derive() -> Changeset:
-        changes = await derived()
+    async def derive(reader: StoreReader) -> Changeset:
+        changes = await derived(reader)
         left = dict.fromkeys(message.id for message in await reader.messages(job.messages))
         if changes is None:
             return Changeset(jobs=(_job(job.kind, job.payload, tuple(left), now),) if left else ())

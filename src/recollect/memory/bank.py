@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
@@ -39,9 +39,9 @@ from recollect.models.language import LanguageModel
 from recollect.ports import Consolidator, Event, Follow, Response, unheard, with_jobs
 from recollect.recipes import Method
 from recollect.retain.encode import TurnEncoder
-from recollect.store.optimistic import commit_derived, until_current
+from recollect.store.optimistic import Derive, commit_derived, until_current
 from recollect.store.profiles import profile_setting
-from recollect.store.protocol import Selection, Store
+from recollect.store.protocol import Selection, Store, StoreReader
 
 Clock = Callable[[], datetime]
 
@@ -114,8 +114,8 @@ class Bank(Queue):
         began, now = time.perf_counter(), self._clock()
         name = session_name(given, session, now)
 
-        async def derive() -> Changeset:
-            changes = await self._encoder.encode(given, session=name, reader=self._store, now=now)
+        async def derive(reader: StoreReader) -> Changeset:
+            changes = await self._encoder.encode(given, session=name, reader=reader, now=now)
             return with_jobs(changes, self._consolidators, now)
 
         changes = await self._commit(derive) if given else Changeset()
@@ -244,7 +244,7 @@ class Bank(Queue):
     async def set_profile(self, profile: Profile) -> None:
         """Say who the bank's agent is, in place of what was said before."""
 
-        async def derive() -> Changeset:
+        async def derive(_: StoreReader) -> Changeset:
             return Changeset(settings=(profile_setting(profile),))
 
         await self._commit(derive)
@@ -332,10 +332,10 @@ class Bank(Queue):
         """
         count = 0
 
-        async def derive() -> Changeset:
+        async def derive(reader: StoreReader) -> Changeset:
             nonlocal count
-            caught_up = await self._encoder.catch_up(reader=self._store)
-            changes, count = await reading(caught_up, self._store, self._consolidators, self._clock())
+            caught_up = await self._encoder.catch_up(reader=reader)
+            changes, count = await reading(caught_up, reader, self._consolidators, self._clock())
             return changes
 
         await self._commit(derive)
@@ -353,7 +353,7 @@ class Bank(Queue):
         """
         found = await calibrate(self._store, share=share, theta_count=theta_count)
 
-        async def derive() -> Changeset:
+        async def derive(_: StoreReader) -> Changeset:
             return Changeset(settings=(threshold_setting(found, share=share, now=self._clock()),))
 
         if apply:
@@ -363,11 +363,11 @@ class Bank(Queue):
     async def _forget(self, selection: Selection) -> ForgetReceipt:
         """Forget, with what is left of torn turns, and the jobs that make anew what is left of other things."""
         torn = await self._store.torn(selection)
-        remade = Changeset(seen=torn.version)
+        remade = Changeset()
         if torn.turns or torn.segments:
             remade = await self._encoder.encode_again(torn, reader=self._store)
         jobs = await jobs_to_remake(torn, remade, self._store, self._consolidators, self._clock())
-        receipt = await self._store.forget(selection, replace(remade, jobs=jobs))
+        receipt = await self._store.forget(selection, replace(remade, seen=torn.version, jobs=jobs))
         if jobs and self._work is not None:
             self._work.wake()
         return receipt
@@ -386,7 +386,7 @@ class Bank(Queue):
             await self._commit(response.derive)
         return response.answer
 
-    async def _commit(self, derive: Callable[[], Awaitable[Changeset]]) -> Changeset:
+    async def _commit(self, derive: Derive) -> Changeset:
         """Derive and commit, one write at a time; again when another process was faster.
 
         Raises:

@@ -111,8 +111,7 @@ async def reading(
 ) -> tuple[Changeset, int]:
     """The jobs by which a recipe reads what has not been read, and how many messages these are about.
 
-    They are added to the changes by which the encoder has ``caught_up``, which say of what version of the bank they
-    are: whatever changes after that makes the commit fail, and all is looked up anew.
+    They are added to the changes by which the encoder has ``caught_up``.
     """
     jobs = with_jobs(replace(caught_up, messages=tuple(await store.unread())), consolidators, now).jobs
     return replace(caught_up, jobs=jobs), len({message for job in jobs for message in job.messages})

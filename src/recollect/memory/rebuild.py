@@ -30,7 +30,7 @@ async def reembed(store: Store, embedder: Embedder) -> None:
 
 
 async def _reembed_once(store: Store, embedder: Embedder) -> None:
-    seen = (await store.known([], [])).version
+    seen = await store.version()
     vectors: list[tuple[str, NDArray[np.float32]]] = []
     async for changes in store.dump():
         items = [entry.item for entry in changes.items]

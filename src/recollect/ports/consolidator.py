@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
 from recollect.domain.changes import Changeset
 from recollect.domain.jobs import Job
+from recollect.store.optimistic import Derive
 from recollect.store.protocol import StoreReader
-
-Derive = Callable[[], Awaitable[Changeset]]
 
 
 class Consolidator(Protocol):
@@ -27,9 +26,11 @@ class Consolidator(Protocol):
         ...
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
-        """Do what needs a model, and give a function that derives the changes from it and from the bank as it is.
+        """Do what needs a model, and return a function that derives the changes from it and from the bank as it is.
 
-        The function is called again when the bank has moved on before its changes were committed; it calls no model.
+        ``reader`` is for what the model is shown; the bank may change while the model works. The function is handed the
+        bank anew, and reads all that its changes rest on from there: where the bank changes before the commit, the
+        function is called again. It calls no model.
 
         Raises:
             ModelError: a model failed; the job is tried again later, or put aside with the error.

@@ -9,7 +9,7 @@ from typing import Protocol
 from recollect.domain.answers import Answer, Step
 from recollect.domain.loops import Round
 from recollect.domain.queries import Query
-from recollect.ports.consolidator import Derive
+from recollect.store.optimistic import Derive
 from recollect.store.protocol import StoreReader
 
 Event = Step | Round

@@ -78,7 +78,7 @@ class TurnEncoder:
         known = await reader.known([session], [message.id for message in messages if message.id])
         stored = _new_messages(messages, session, known, now)
         if not stored:
-            return Changeset(seen=known.version)
+            return Changeset()
         turns = await self._turns(stored, session, known, reader)
         changes = replace(
             await self._derive(turns, known, reader, said=stored),
@@ -100,7 +100,7 @@ class TurnEncoder:
         left = [one for one in torn.segments if one.segment.number in summed]
         sealed = [Sealed(segment=one.segment, messages=one.left) for one in left]
         extracts = await self._extracts(sealed, known, reader)
-        return replace(changes, seen=torn.version, items=(*changes.items, *extracts))
+        return replace(changes, items=(*changes.items, *extracts))
 
     async def catch_up(self, *, reader: StoreReader) -> Changeset:
         """Put into segments, or into triples, what was kept while none were made, of those that are asked for.
@@ -109,7 +109,7 @@ class TurnEncoder:
         """
         known = await reader.known([], [])
         unread = await reader.unread() if self._settings.statements else []
-        changes = await self._derive([], known, reader, said=unread) if unread else Changeset(seen=known.version)
+        changes = await self._derive([], known, reader, said=unread) if unread else Changeset()
         changes = await self._windowed(changes, known, reader)
         settings = self._settings.segments
         bare = await _bare(reader) if settings and settings.summaries else []
@@ -162,7 +162,6 @@ class TurnEncoder:
         found = [*_found(extracted), *found_in([entry.item for entry in triples], people)]
         resolution = resolve(found, directory, self._settings.resolve)
         return Changeset(
-            seen=known.version,
             author=self._names.propose(resolution),
             items=(*indexed, *triples),
             links=await self._links(indexed, nearest, resolution, known, reader),

@@ -78,20 +78,17 @@ async def weave(
 ) -> Changeset:
     """Embed drafts, say which entities their names mean (equation 2), and link them (equations 3, 4 and 5).
 
-    A draft whose id the bank has takes the older one's place, and is linked as if that were not there. The changes
-    hold the version of the bank that they were derived from, so that a bank that has moved on refuses them.
+    A draft whose id the bank has takes the older one's place, and is linked as if that were not there.
 
     Raises:
         ModelUnavailable: the embedder could not be reached.
     """
-    known = await reader.known([], [])
     if not drafts:
-        return Changeset(seen=known.version)
+        return Changeset()
     indexed = await _indexed(drafts, embedder)
-    directory = await names.at(known, reader)
+    directory = await names.at(await reader.known([], []), reader)
     resolution = resolve_names([name for draft in drafts for name in _found(draft)], directory, resolve)
     return Changeset(
-        seen=known.version,
         author=names.propose(resolution),
         items=tuple(indexed),
         links=await _links(indexed, resolution, reader, links),

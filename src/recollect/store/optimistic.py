@@ -5,14 +5,22 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from recollect.domain.changes import Changeset
 from recollect.errors import StaleWrite
-from recollect.store.protocol import Store
+from recollect.store.protocol import Store, StoreReader
 
 T = TypeVar("T")
+
+Derive = Callable[[StoreReader], Awaitable[Changeset]]
+"""Derives changes from the bank that it is handed.
+
+It is called again where another writer was faster. Who derives need not keep the version in mind: whoever calls it has
+taken the bank's version before the first reading, and a bank that has moved on since refuses the changes.
+"""
 
 ATTEMPTS: Final = 50
 COURTEOUS: Final = 3
@@ -49,7 +57,13 @@ async def until_current(store: Store, write: Callable[[], Awaitable[T]]) -> T:
         return await write()
 
 
-async def commit_derived(store: Store, derive: Callable[[], Awaitable[Changeset]]) -> Changeset:
+async def derive_changes(store: Store, derive: Derive) -> Changeset:
+    """Derive changes from the bank as it is; they are marked with the version that it had before anything was read."""
+    version = await store.version()
+    return replace(await derive(store), seen=version)
+
+
+async def commit_derived(store: Store, derive: Derive) -> Changeset:
     """Derive and commit, again and again while somebody else was faster; gives what was committed.
 
     Raises:
@@ -58,7 +72,7 @@ async def commit_derived(store: Store, derive: Callable[[], Awaitable[Changeset]
     """
 
     async def write() -> Changeset:
-        changes = await derive()
+        changes = await derive_changes(store, derive)
         if not changes.empty:
             await store.commit(changes)
         return changes

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from recollect.domain.changes import Changeset
 from recollect.domain.jobs import Job
 from recollect.errors import LostLease, RecollectError
 from recollect.ports import Consolidator, Derive, with_jobs
-from recollect.store.optimistic import until_current
+from recollect.store.optimistic import derive_changes, until_current
 from recollect.store.protocol import Store
 from recollect.worker.report import Outcome, WorkReport, left_behind
 from recollect.worker.settings import WorkerSettings, counts, reply_of, retry_at
@@ -212,8 +211,8 @@ class Worker:
         derive = await self._consolidated(job)
 
         async def write() -> None:
-            changes = with_jobs(await derive(), self._consolidators.values(), self._clock())
-            if changes == Changeset():  # a commit would make everybody else derive anew
+            changes = with_jobs(await derive_changes(self._store, derive), self._consolidators.values(), self._clock())
+            if changes.empty:  # a commit would make everybody else derive anew
                 await self._store.settle(job, now=self._clock())
             else:
                 await self._store.commit(replace(changes, settles=job))

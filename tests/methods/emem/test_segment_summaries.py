@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from segment_bank import EMBEDDER, NOW, SUMMARY, opened, query
 
-from recollect.domain.changes import Changeset
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job
 from recollect.errors import ModelUnavailable
@@ -15,6 +14,7 @@ from recollect.methods.emem.summarise import Summarising, told
 from recollect.models.language import Role
 from recollect.retain.embed import embed_items
 from recollect.retain.summarise import OPENING
+from recollect.store.optimistic import derive_changes
 from recollect.store.protocol import Selection
 from recollect.testing.models import FunctionModel, ScriptedModel
 from recollect.text.fence import DATA_RULE
@@ -40,7 +40,7 @@ def jobs_of(bank, changes):
 async def summed_up(bank, model, job):
     """The changes that come of a job."""
     derive = await Summarising().build(bank.parts(model)).consolidate(job, bank.store, NOW)
-    return await derive()
+    return await derive_changes(bank.store, derive)
 
 
 async def test_a_job_for_each_segment_that_is_sealed():
@@ -103,7 +103,7 @@ async def test_one_that_is_summed_up_already_costs_no_call():
     async with opened() as bank:
         job, *_ = jobs_of(bank, await bank.say(*TALK))
         await bank.store.commit(await summed_up(bank, ScriptedModel([WRITTEN]), job))
-        assert await summed_up(bank, ScriptedModel([]), job) == Changeset()
+        assert (await summed_up(bank, ScriptedModel([]), job)).empty
 
 
 @pytest.mark.parametrize("payload", ["9", "0"])
@@ -111,7 +111,7 @@ async def test_one_of_which_nothing_is_left_costs_no_call(payload):
     async with opened() as bank:
         job, *_ = jobs_of(bank, await bank.say(*TALK))
         await bank.store.forget(Selection(sessions=("s1",)))
-        assert await summed_up(bank, ScriptedModel([]), replace(job, payload=payload)) == Changeset()
+        assert (await summed_up(bank, ScriptedModel([]), replace(job, payload=payload))).empty
 
 
 async def test_a_failing_model_is_the_workers_to_handle():
@@ -132,7 +132,7 @@ async def test_nothing_is_kept_of_what_was_forgotten_meanwhile():
         torn = await bank.store.torn(Selection(messages=("m0",)))
         remade = await bank._encoder.encode_again(torn, reader=bank.store)
         await bank.store.forget(Selection(messages=("m0",)), remade)
-        changes = await derive()
+        changes = await derive_changes(bank.store, derive)
     assert changes.items == ()
     assert [(one.id, one.messages) for one in changes.jobs] == [("emem.summarise:0", ("m1",))]
     assert [one.messages for one in Summarising().build(bank.parts()).causes(remade, NOW)] == [("m1",)]
@@ -143,9 +143,9 @@ async def test_deriving_anew_calls_no_model():
         job, *_ = jobs_of(bank, await bank.say(*TALK))
         model = ScriptedModel([WRITTEN])
         derive = await Summarising().build(bank.parts(model)).consolidate(job, bank.store, NOW)
-        first = await derive()
+        first = await derive_changes(bank.store, derive)
         await bank.say("Another word.")
-        second = await derive()
+        second = await derive_changes(bank.store, derive)
     assert first.seen is not None
     assert second.seen is not None
     assert first.seen < second.seen

@@ -22,6 +22,7 @@ from recollect.retain.known_names import KnownNames
 from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings
 from recollect.retain.weave import Draft, weave
+from recollect.store.optimistic import derive_changes
 from recollect.store.profiles import profile_setting
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import HashEmbedder, ScriptedModel
@@ -95,7 +96,11 @@ class Iris:
 
     async def steps(self, *steps, at=NOW, stored=None):
         parts = replace(self.parts(), clock=lambda: stored or at)
-        return await take_steps(lambda held: steps, at=at, parts=parts, reader=self.store, settings=OpinionSettings())
+
+        async def derive(reader):
+            return await take_steps(lambda held: steps, at=at, parts=parts, reader=reader, settings=OpinionSettings())
+
+        return await derive_changes(self.store, derive)
 
     async def profile(self, profile):
         await self.store.commit(Changeset(settings=(profile_setting(profile),)))
@@ -107,7 +112,7 @@ class Iris:
         """Do a fact's job as a worker does; gives what was committed."""
         self.now = now
         derive = await reinforcer.consolidate(job_of(fact), self.store, now)
-        changes = await derive()
+        changes = await derive_changes(self.store, derive)
         if changes.items:
             await self.store.commit(changes)
         return changes

@@ -45,6 +45,7 @@ from recollect.methods.hindsight.replies import (
     Observations,
     Observed,
 )
+from recollect.store.optimistic import derive_changes
 from recollect.store.profiles import read_profile
 from recollect.testing.models import FunctionModel, HashEmbedder, ScriptedModel
 
@@ -71,9 +72,9 @@ async def test_equation_6_observations_of_the_facts_that_mention_an_entity():
         job = Job(id="o", kind="hindsight.observe", payload=toby, messages=(), due=None)
         parts = iris.parts(reply)
         observer = Observation().build(parts)
-        too_few = await (await observer.consolidate(job, iris.store, NOW))()
+        too_few = await derive_changes(iris.store, await observer.consolidate(job, iris.store, NOW))
         await iris.fact("f4", "Toby keeps a cat.", "Toby", at=AT + timedelta(hours=4))
-        await iris.store.commit(await (await observer.consolidate(job, iris.store, NOW))())
+        await iris.store.commit(await derive_changes(iris.store, await observer.consolidate(job, iris.store, NOW)))
         (kept,) = await iris.store.items_of([ItemKind.OBSERVATION])
     (prompt,) = parts.model.prompts
     assert too_few.empty
@@ -346,7 +347,7 @@ async def test_equation_34_reflect_answers_and_adds_to_the_opinions():
         parts = iris.parts(reply)
         response = await Reflection().build(parts).respond(query("How should Toby walk his dog Rex?"), iris.store)
         assert len(await iris.opinions()) == 1  # nothing is written before the answer is taken
-        await iris.store.commit(await response.derive())
+        await iris.store.commit(await derive_changes(iris.store, response.derive))
         held = await iris.opinions()
         assert await iris.store.items_of(others) == before
     (prompt,) = parts.model.prompts

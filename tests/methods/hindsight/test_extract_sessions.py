@@ -19,6 +19,7 @@ from recollect.methods.hindsight.extract import Extraction, usual
 from recollect.methods.hindsight.opinions import opinions_of
 from recollect.methods.hindsight.replies import CausalRelation, ExtractedFacts
 from recollect.methods.hindsight.settings import ExtractSettings
+from recollect.store.optimistic import derive_changes
 from recollect.store.profiles import profile_setting
 from recollect.store.protocol import Selection
 from recollect.testing.models import FunctionModel
@@ -322,9 +323,9 @@ async def test_a_chunk_that_was_forgotten_meanwhile_is_not_left_to_anybody(store
     await retain(store, [said(f"number {n} " + "word " * 40, f"m{n}") for n in range(3)])
     consolidator = extractor(model=unreadable("number 2"), chunk_tokens=60, context_messages=0)
     derive = await consolidator.consolidate(job("m0", "m1", "m2"), store, NOON)
-    assert [one.messages for one in (await derive()).jobs] == [("m2",)]
+    assert [one.messages for one in (await derive_changes(store, derive)).jobs] == [("m2",)]
     await store.forget(Selection(messages=("m2",)))
-    changes = await derive()
+    changes = await derive_changes(store, derive)
     assert ([entry.item.text for entry in changes.items], changes.jobs) == (["Read s#0.", "Read s#1."], ())
 
 
@@ -374,11 +375,11 @@ async def test_what_others_write_meanwhile_is_derived_from(store):
     await retain(store, [said("one", "m1")])
     consolidator = extractor(facts(fact("Ada adopted Toby")))
     derive = await consolidator.consolidate(job("m1"), store, NOON)
-    stale = await derive()
+    stale = await derive_changes(store, derive)
     await retain(store, [said("two", "m2")])
     with pytest.raises(StaleWrite):
         await store.commit(stale)
-    await store.commit(await derive())
+    await store.commit(await derive_changes(store, derive))
     assert len(await facts_of(store)) == 1
     assert len(consolidator._parts.model.prompts) == 1
 
@@ -396,7 +397,7 @@ async def test_a_message_forgotten_meanwhile_is_not_remembered_by_a_fact(store):
     consolidator = extractor(facts(fact("Emily, Ada's roommate, moved out", 2)))
     derive = await consolidator.consolidate(job("m2"), store, NOON)
     await store.forget(Selection(messages=("m1",)))
-    changes = await derive()
+    changes = await derive_changes(store, derive)
     assert (changes.items, changes.mentions) == ((), ())
     assert [(again.id, again.messages, again.due) for again in changes.jobs] == [("hindsight.extract:s", ("m2",), NOON)]
 

@@ -16,6 +16,7 @@ from recollect.methods.hindsight.disposition import verbalised
 from recollect.methods.hindsight.opinions import opinion_id
 from recollect.methods.hindsight.reflect import FormedOpinion, Reflected, Reflection, ReflectSettings, introduced
 from recollect.models.language import Role
+from recollect.store.optimistic import derive_changes
 from recollect.store.protocol import Selection
 from recollect.text.fence import DATA_RULE
 
@@ -37,7 +38,7 @@ async def reflect(iris, parts, text=ASKED, settings=None, *, commit=True, **more
     responder = Reflection(settings or ReflectSettings()).build(parts)
     response = await responder.respond(query(text, **more), iris.store)
     if commit and response.derive is not None:
-        changes = await response.derive()
+        changes = await derive_changes(iris.store, response.derive)
         if changes.items:
             await iris.store.commit(changes)
     return response.answer
@@ -295,8 +296,8 @@ async def test_what_is_derived_sees_the_opinions_as_they_are_then():
         )
         first = await responder.respond(query(ASKED), iris.store)
         second = await responder.respond(query(ASKED), iris.store)
-        await iris.store.commit(await second.derive())
-        await iris.store.commit(await first.derive())
+        await iris.store.commit(await derive_changes(iris.store, second.derive))
+        await iris.store.commit(await derive_changes(iris.store, first.derive))
         (held,) = await iris.opinions()
     assert [(one.assessment, one.confidence, one.evidence) for one in held.steps] == [
         ("formed", 0.3, ("f2",)),
@@ -314,7 +315,7 @@ async def test_nothing_is_kept_of_what_was_forgotten_meanwhile():
         response = await responder.respond(query(ASKED), iris.store)
         assert len(response.answer.opinions) == 2
         await iris.store.forget(Selection(messages=("m-f1",)))
-        assert (await response.derive()).items == ()
+        assert (await derive_changes(iris.store, response.derive)).items == ()
 
 
 async def test_opinions_are_recalled_with_their_confidence_next_time():
@@ -341,7 +342,7 @@ async def test_whatever_memory_talks_a_model_into_it_can_only_hold_an_opinion():
         parts = iris.parts(reflected(worst, answer="</answer> DELETE"))
         responder = Reflection().build(parts)
         response = await responder.respond(query(f"{ASKED} {EVIL}"), iris.store)
-        changes = await response.derive()
+        changes = await derive_changes(iris.store, response.derive)
         await iris.store.commit(changes)
         (fact,) = await iris.store.items(["f1"])
     (prompt,) = parts.model.prompts

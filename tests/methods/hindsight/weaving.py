@@ -20,6 +20,7 @@ from recollect.retain.known_names import KnownNames
 from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings
 from recollect.retain.weave import Draft, weave
+from recollect.store.optimistic import derive_changes
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import HashEmbedder, ScriptedModel
 
@@ -86,7 +87,7 @@ async def retain(store, messages, session="s", *, embedder=None, consolidators=(
 async def work(store, consolidator, job, now=NOON, **more):
     """Do a job and commit what comes of it."""
     derive = await consolidator.consolidate(job, store, now)
-    changes = replace(await derive(), **more)
+    changes = replace(await derive_changes(store, derive), **more)
     await store.commit(changes)
     return changes
 

@@ -21,6 +21,7 @@ from recollect.errors import InvalidReply, ModelUnavailable
 from recollect.methods.recmem.consolidate import KIND
 from recollect.methods.recmem.episodes import Episodes, Merged
 from recollect.methods.recmem.refine import Facts
+from recollect.store.optimistic import derive_changes
 from recollect.testing.models import FunctionModel
 
 ALIKE = ("a@0 one", "a@10 two", "a@-10 three", "a@20 four")
@@ -257,7 +258,8 @@ async def test_a_job_looks_at_so_many_units_and_leaves_the_others_to_the_next(mo
         await bank.retain(said("b@0 x", "c@0 y", *ALIKE, "d@0 z"))
         job = await bank._store.claim([KIND], "w", NOW + timedelta(minutes=1), 60)
         (consolidator,) = bank._method(None).consolidators
-        changes = await (await consolidator.consolidate(job, bank._store, NOW))()
+        derive = await consolidator.consolidate(job, bank._store, NOW)
+        changes = await derive(bank._store)
         assert changes == Changeset(jobs=(Job(id=KIND, kind=KIND, payload="", messages=job.messages[3:], due=NOW),))
         await bank._store.settle(job, now=NOW)
         await bank._store.commit(changes)
@@ -432,8 +434,9 @@ async def test_what_a_model_has_seen_of_an_episode_that_has_moved_on_is_not_kept
         await bank.retain(said("a@1 joins first", "a@2 joins second", start=4), session="t")
         first, second = (Job(id=f"{KIND}#m{n}", kind=KIND, payload="", messages=(f"m{n}",)) for n in (4, 5))
         late = await consolidator.consolidate(first, bank._store, NOW)
-        await bank._store.commit(await (await consolidator.consolidate(second, bank._store, NOW))())
-        assert await late() == Changeset(jobs=(replace(first, due=NOW),))
+        early = await consolidator.consolidate(second, bank._store, NOW)
+        await bank._store.commit(await derive_changes(bank._store, early))
+        assert await late(bank._store) == Changeset(jobs=(replace(first, due=NOW),))
 
 
 async def test_deriving_anew_asks_no_model(bank, model):
@@ -442,7 +445,7 @@ async def test_deriving_anew_asks_no_model(bank, model):
     job = Job(id=KIND, kind=KIND, payload="", messages=("m0", "m1", "m2", "m3"))
     derive = await consolidator.consolidate(job, bank._store, NOW)
     asked = len(model.prompts)
-    first, again = await derive(), await derive()
+    first, again = await derive_changes(bank._store, derive), await derive_changes(bank._store, derive)
     assert len(model.prompts) == asked == 2
     assert [entry.item for entry in first.items] == [entry.item for entry in again.items]
 

@@ -11,6 +11,7 @@ from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import Link, LinkKind
 from recollect.methods.remem.graph import context_links
 from recollect.methods.remem.replies import ExtractedGists
+from recollect.store.optimistic import derive_changes
 from recollect.testing.models import FunctionModel
 
 
@@ -83,7 +84,7 @@ async def test_what_is_replaced_or_forgotten_is_nobodys_synonym():
         indexer = bank._method(None).consolidators[0]
         (job,) = [one for one in _causes(indexer, await bank.messages()) if one.payload == "t"]
         derive = await indexer.consolidate(job, bank._store, NOW)
-        changes = await derive()
+        changes = await derive_changes(bank._store, derive)
         await bank._store.commit(changes)
         (link,) = [one for one in changes.links if one.kind is LinkKind.SYNONYMY]
         assert link.source != link.target
@@ -108,14 +109,16 @@ async def test_a_bank_that_has_moved_on_is_met_again():
         indexer = bank._method(None).consolidators[0]
         (job,) = _causes(indexer, await bank.messages())
         derive = await indexer.consolidate(job, bank._store, NOW)
-        assert not [link for link in (await derive()).links if link.kind is LinkKind.SYNONYMY]
+        assert not [
+            link for link in (await derive_changes(bank._store, derive)).links if link.kind is LinkKind.SYNONYMY
+        ]
         asked = len(model.prompts)
         other = Message(id="x", text="Toby sleeps here.", speaker="Ada", at=AT)
         await bank.retain(other, session="t")
         (job,) = [one for one in _causes(indexer, await bank.messages()) if one.payload == "t"]
-        await bank._store.commit(await (await indexer.consolidate(job, bank._store, NOW))())
+        await bank._store.commit(await derive_changes(bank._store, await indexer.consolidate(job, bank._store, NOW)))
         asked = len(model.prompts)
-        changes = await derive()
+        changes = await derive_changes(bank._store, derive)
         assert len([link for link in changes.links if link.kind is LinkKind.SYNONYMY]) == 1
         assert len(model.prompts) == asked
         assert changes.seen == (await bank._store.known([], [])).version

@@ -17,6 +17,7 @@ from recollect.domain.triples import TriplePattern
 from recollect.errors import InvalidReply, ModelUnavailable
 from recollect.methods.remem.index import KIND, Indexing
 from recollect.methods.remem.replies import ExtractedFacts, ExtractedGists
+from recollect.store.optimistic import derive_changes
 from recollect.testing.models import FunctionModel, ScriptedModel
 from recollect.text.fence import DATA_RULE
 from recollect.text.when.iso import read_date
@@ -169,7 +170,7 @@ async def test_statements_that_are_read_again_need_no_model_either():
     bank = await indexed(OFFICE, model=model)
     (job,) = Indexing().build(None).causes(Changeset(messages=tuple(await bank.messages())), NOW)
     derive = await bank._method(None).consolidators[0].consolidate(job, bank._store, NOW)
-    changes = await derive()
+    changes = await derive_changes(bank._store, derive)
     assert (model.prompts, changes.items, changes.jobs) == ([], (), ())
 
 
@@ -272,9 +273,9 @@ async def test_a_name_that_is_forgotten_meanwhile_is_not_brought_back():
         claimed = [await bank._store.claim([KIND], "w", NOW + timedelta(hours=1), 60) for _ in range(2)]
         job = next(one for one in claimed if one.payload == "s1")
         derive = await indexer.consolidate(job, bank._store, NOW)
-        assert len((await derive()).items) == 2
+        assert len((await derive_changes(bank._store, derive)).items) == 2
         await bank.forget(entity="Toby")
-        changes = await derive()
+        changes = await derive_changes(bank._store, derive)
         assert (changes.items, [one.messages for one in changes.jobs]) == ((), [("m5",)])
 
 
@@ -338,7 +339,7 @@ async def test_a_second_reading_takes_the_place_of_the_first():
     indexer = bank._method(None).consolidators[0]
     (job,) = indexer.causes(Changeset(messages=tuple(await bank.messages())), NOW)
     derive = await indexer.consolidate(job, bank._store, NOW + timedelta(days=9))
-    await bank._store.commit(await derive())
+    await bank._store.commit(await derive_changes(bank._store, derive))
     after = {item.id: item for item in await bank._store.items_of([ItemKind.GIST, ItemKind.TRIPLE])}
     assert set(after) < set(before)
     assert {item.recorded for item in after.values()} == {NOW}, "it has been known as long"
@@ -423,7 +424,7 @@ async def test_nothing_is_kept_of_what_is_forgotten_meanwhile():
         assert job.id == record.id
         derive = await bank._method(None).consolidators[0].consolidate(job, bank._store, NOW)
         await bank.forget(messages="m0")
-        changes = await derive()
+        changes = await derive_changes(bank._store, derive)
         assert (changes.items, changes.links, changes.mentions) == ((), (), ())
         assert [one.messages for one in changes.jobs] == [("m1",)]
 

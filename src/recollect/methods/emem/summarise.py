@@ -62,15 +62,13 @@ class Summariser:
         if reading.text and await _extract_of(number, reader) is not None:
             summary = (await self._parts.model.generate(summary_prompt(reading), Summary)).value
 
-        async def derive() -> Changeset:
+        async def derive(reader: StoreReader) -> Changeset:
             return Changeset() if summary is None else await self._derive(reading, summary, job, reader)
 
         return derive
 
     async def _derive(self, reading: Reading, summary: Summary, job: Job, reader: StoreReader) -> Changeset:
         """The summary in the extract's place; where some of the segment was forgotten meanwhile, the job once more."""
-        # Read first: whatever changes after this makes the commit fail, and all is derived anew.
-        seen = (await reader.known([], [])).version
         extract = await _extract_of(reading.number, reader)
         if extract is None:
             return Changeset()
@@ -78,7 +76,7 @@ class Summariser:
             return Changeset(jobs=(_job(reading.number, extract.sources),))
         text = told(summary)
         item = replace(extract, text=text, label=MODEL, tokens=count_tokens(text))
-        return Changeset(seen=seen, items=await index_summaries([item], self._parts.embedder))
+        return Changeset(items=await index_summaries([item], self._parts.embedder))
 
 
 async def _extract_of(number: int, reader: StoreReader) -> Item | None:

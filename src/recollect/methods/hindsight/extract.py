@@ -11,11 +11,11 @@ from recollect.answering.reading import (
     all_there,
     chunks_of,
     outdated,
-    parted,
     read_every,
+    requeue_failed,
     session_jobs,
     shown_chunk,
-    with_the_rest,
+    split_results,
 )
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.items import ItemKind
@@ -67,8 +67,8 @@ class Extractor:
         found = [message for message in await reader.messages(job.messages) if message.session == job.payload]
         messages = sorted(found, key=lambda message: message.position)
         chunks, rest = await chunks_of(messages, reader, self._settings)
-        read, failed = parted(chunks, await read_every(self._read(chunk) for chunk in chunks))
-        return with_the_rest(lambda: self._derive(read, reader, now), job, rest, failed, reader, now)
+        read, failed = split_results(chunks, await read_every(self._read(chunk) for chunk in chunks))
+        return requeue_failed(lambda reader: self._derive(read, reader, now), job, rest, failed, now)
 
     async def _read(self, chunk: Chunk) -> ExtractedFacts:
         prompt = extraction_prompt(chunk, usual(chunk.tokens, self._settings))
@@ -79,8 +79,6 @@ class Extractor:
         self, read: Sequence[tuple[Chunk, ExtractedFacts]], reader: StoreReader, now: datetime
     ) -> Changeset | None:
         """The facts woven in; ``None`` when a message that was shown is gone."""
-        # Read first: whatever changes after this makes the commit fail, and all is derived anew.
-        seen = (await reader.known([], [])).version
         settings = self._settings
         parts = [
             (chunk, reply, drafts_of(reply, chunk, confidence=settings.confidence, now=now)) for chunk, reply in read
@@ -100,7 +98,6 @@ class Extractor:
         causal = [link for _, reply, made in parts for link in causal_links(reply, made)]
         return replace(
             changes,
-            seen=seen,
             links=(*changes.links, *causal),
             supersedes=tuple(Supersession(item=id_, at=now) for id_ in old),
         )

@@ -86,7 +86,7 @@ class Observer:
         basis = await self._basis(job.payload, reader)
         reply = None if basis is None else await self._observed(basis)
 
-        async def derive() -> Changeset:
+        async def derive(reader: StoreReader) -> Changeset:
             if basis is None or reply is None:
                 return Changeset()
             changes = await self._derive(basis, reply, reader, now)
@@ -115,8 +115,6 @@ class Observer:
 
     async def _derive(self, basis: Basis, reply: Observations, reader: StoreReader, now: datetime) -> Changeset | None:
         """The observations woven in; ``None`` when a fact that was shown is gone, or holds no longer."""
-        # Read first: whatever changes after this makes the commit fail, and all is derived anew.
-        seen = (await reader.known([], [])).version
         facts = await reader.items([fact.id for fact in basis.facts])
         if {one.id: one.text for one in facts if one.superseded is None} != {one.id: one.text for one in basis.facts}:
             return None
@@ -133,7 +131,7 @@ class Observer:
             links=self._settings.links,
             resolve=self._settings.resolve,
         )
-        return replace(changes, seen=seen, supersedes=superseded(before, items, now))
+        return replace(changes, supersedes=superseded(before, items, now))
 
 
 def check_observations(reply: Observations, facts: int, few: int) -> None:

@@ -190,14 +190,12 @@ async def take_steps(
     Raises:
         ModelUnavailable: the embedder could not be reached.
     """
-    # Read first: whatever changes after this makes the commit fail, and the plan is made anew.
-    seen = (await reader.known([], [])).version
     held = {opinion.id: opinion for opinion in await opinions_of(reader)}
     planned = list(plan(list(held.values())))
     evidence = {item.id: item for item in await reader.items({id_ for step in planned for id_ in step.evidence})}
     taken = [step for step in planned if all(id_ in evidence for id_ in step.evidence)]
     if not taken:
-        return Changeset(seen=seen)
+        return Changeset()
     speaker = (await read_profile(reader)).name
     names = await _names(taken, held, reader)
     draw_up = partial(_item, speaker=speaker, thought=at, stored=parts.clock())
@@ -212,7 +210,6 @@ async def take_steps(
     )
     return replace(
         changes,
-        seen=seen,
         links=(*changes.links, *_reasons(taken, kept)),
         supersedes=(*changes.supersedes, *_superseded(kept, held)),
     )

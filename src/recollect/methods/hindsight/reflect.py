@@ -159,10 +159,10 @@ class Reflector:
             receipt=receipt_of(gathered.recalls, [reply], began),
             opinions=tuple(step.opinion for step in steps),
         )
-        return Response(answer=answer, derive=self._derive(thoughts, query, reader) if steps else None)
+        return Response(answer=answer, derive=self._derive(thoughts, query) if steps else None)
 
-    def _derive(self, thoughts: Sequence[Thought], query: Query, reader: StoreReader) -> Derive:
-        async def derive() -> Changeset:
+    def _derive(self, thoughts: Sequence[Thought], query: Query) -> Derive:
+        async def derive(reader: StoreReader) -> Changeset:
             return await take_steps(
                 partial(planned, thoughts=thoughts, settings=self._settings),
                 at=query.now,

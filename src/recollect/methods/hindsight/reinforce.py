@@ -135,7 +135,7 @@ class Reinforcer:
         candidates = [] if fact is None else await self._candidates(fact, reader)
         assessed = await self._assessed(fact, candidates) if fact is not None and candidates else {}
 
-        async def derive() -> Changeset:
+        async def derive(reader: StoreReader) -> Changeset:
             if not assessed:
                 return Changeset()
             return await take_steps(

@@ -125,16 +125,14 @@ class UnitConsolidator:
         outcome, aside = (None, ()) if case is None else await self._outcome_or_aside(case, job, reader, now)
         later = {job.id: frozenset(rest), _aside_id(aside): frozenset(aside)}
 
-        async def derive() -> Changeset:
-            # Read first: whatever changes after this makes the commit fail, and all is derived anew.
-            seen = (await reader.known([], [])).version
+        async def derive(reader: StoreReader) -> Changeset:
             left = [message.id for message in await reader.messages(job.messages)]
             if outcome is not None and not await _is_as_shown(outcome, reader):
                 return Changeset(jobs=_jobs({job.id: left}, now))  # nothing of it is kept, the unit is looked at anew
             jobs = _jobs({id_: [one for one in left if one in some] for id_, some in later.items()}, now)
             if outcome is None:
                 return Changeset(jobs=jobs)
-            return replace(await self._derive(outcome, reader, now), seen=seen, jobs=jobs)
+            return replace(await self._derive(outcome, reader, now), jobs=jobs)
 
         return derive
 

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from recollect.answering.reading import all_there, chunks_of, outdated, parted, read_every, session_jobs, with_the_rest
+from recollect.answering.reading import (
+    all_there,
+    chunks_of,
+    outdated,
+    read_every,
+    requeue_failed,
+    session_jobs,
+    split_results,
+)
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import NameInUse
 from recollect.domain.items import IndexedItem, Item, ItemKind
@@ -91,9 +99,9 @@ class Indexer:
         """
         chunks, rest = await chunks_of(await _messages(job, reader), reader, self._settings)
         names = await self._names(reader) if chunks else []
-        read, failed = parted(chunks, await read_every(self._read(chunk, names, now) for chunk in chunks))
+        read, failed = split_results(chunks, await read_every(self._read(chunk, names, now) for chunk in chunks))
         episodes = [episode for _, episode in read]
-        return with_the_rest(lambda: self._derive(episodes, names, reader, now), job, rest, failed, reader, now)
+        return requeue_failed(lambda reader: self._derive(episodes, names, reader, now), job, rest, failed, now)
 
     async def _names(self, reader: StoreReader) -> list[NameInUse]:
         """Names in use, so that what one session tells of somebody meets what another does.
@@ -119,8 +127,6 @@ class Indexer:
         self, episodes: Sequence[Episode], names: Sequence[NameInUse], reader: StoreReader, now: datetime
     ) -> Changeset | None:
         """What was read as nodes and edges; ``None`` when a message or a name that was shown is gone."""
-        # Read first: whatever changes after this makes the commit fail, and all is derived anew.
-        known = await reader.known([], [])
         if not (await all_there([one.chunk for one in episodes], reader) and await _in_use(names, reader)):
             return None
         new = [item for one in episodes for item in with_names(one.items, one.chunk, names)]
@@ -131,12 +137,11 @@ class Indexer:
         triples = [entry.item for entry in items if entry.item.kind is ItemKind.TRIPLE]
         synonymy = await synonymy_links(gists, reader, self._settings, without=frozenset((*before, *old)))
         context = (link for one in episodes for link in context_links(one.gists, one.triples))
-        directory = await self._parts.names.at(known, reader)
+        directory = await self._parts.names.at(await reader.known([], []), reader)
         people = frozenset(await reader.speakers())
         named = found_in([entry.item for entry in gists], people, directory)
         resolution = resolve([*named, *found_in_triples(triples, people)], directory)
         return Changeset(
-            seen=known.version,
             author=self._parts.names.propose(resolution),
             items=tuple(items),
             links=(*context, *synonymy),

@@ -72,6 +72,9 @@ class SqliteReader:
     def dimension(self) -> int:
         return self._dimension
 
+    async def version(self) -> int:
+        return await self._reading(lambda connection: read_state(connection)[0])
+
     async def speakers(self) -> tuple[str, ...]:
         with self._live.fresh() as index:
             return index.table.speakers.names()
