@@ -1,22 +1,29 @@
-"""Our values as JSON and back, by their types."""
+"""Convert our values to JSON types and back, by their type annotations."""
 
 from __future__ import annotations
 
 import base64
-import types
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from functools import cache
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from cattrs import Converter
 
 T = TypeVar("T")
 
 
 def to_json(value: Any) -> Any:
-    """A frozen value as JSON types: times in ISO 8601, enums by value, arrays as base64; what is ``None`` left out."""
+    """Return a frozen value as JSON types: times in ISO 8601, enums by value, arrays as base64.
+
+    A field that is ``None`` is left out.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         cells = ((field.name, getattr(value, field.name)) for field in fields(value))
         return {name: to_json(cell) for name, cell in cells if cell is not None}
@@ -35,59 +42,75 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def from_json(kind: type[T], data: Any) -> T:
-    """The value of type ``kind`` that :func:`to_json` gave.
+def from_json(kind: type[T], data: object) -> T:
+    """Return the value of type ``kind`` that :func:`to_json` converted.
 
     Raises:
-        ValueError, TypeError, KeyError: the data is of another shape.
+        ValueError: the data has another shape; the message says where, and what is wrong there.
     """
-    value: T = _decoded(kind, data)
-    return value
+    from cattrs import BaseValidationError, transform_error
+
+    try:
+        return _converter().structure(data, kind)
+    except (BaseValidationError, TypeError) as exc:
+        raise ValueError("; ".join(transform_error(exc, format_exception=_describe))) from exc
 
 
-def _decoded(kind: Any, data: Any) -> Any:
-    origin = get_origin(kind)
-    if origin in (Union, types.UnionType):
-        inner = next(option for option in get_args(kind) if option is not type(None))
-        return None if data is None else _decoded(inner, data)
-    if origin in (tuple, frozenset):
-        (inner, *_) = get_args(kind)
-        return origin(_decoded(inner, cell) for cell in data)
-    if origin is dict:
-        key, inner = get_args(kind)
-        return {_decoded(key, name): _decoded(inner, cell) for name, cell in data.items()}
-    if origin is np.ndarray:
-        (dtype,) = get_args(get_args(kind)[1])
-        return np.frombuffer(base64.b64decode(data, validate=True), dtype=dtype)
-    if isinstance(kind, type) and is_dataclass(kind):
-        return _dataclass(kind, data)
-    return _scalar(kind, data)
+def _describe(exc: BaseException, kind: Any) -> str:
+    from cattrs import ForbiddenExtraKeysError
+    from cattrs.v import format_exception
+
+    return format_exception(exc, kind) if isinstance(exc, KeyError | ForbiddenExtraKeysError) else str(exc)
 
 
-def _dataclass(kind: Any, data: Any) -> Any:
-    """A frozen value; what is left out and may be ``None`` was ``None``, whatever its default."""
-    hints = _hints(kind)
-    if unknown := data.keys() - hints.keys():
-        raise ValueError(f"unknown field {min(unknown)!r}")
-    nothing = {name: None for name, hint in hints.items() if type(None) in get_args(hint)}
-    return kind(**{**nothing, **{name: _decoded(hints[name], cell) for name, cell in data.items()}})
+@cache
+def _converter() -> Converter:
+    """A converter that takes no value for another: no number for a text, no time without a zone, no unknown field."""
+    from cattrs import Converter
+
+    converter = Converter()
+    converter.register_structure_hook(str, lambda data, kind: kind(_require(data, str)))  # kind: str, or a StrEnum
+    converter.register_structure_hook(int, _require)
+    converter.register_structure_hook(bool, _require)
+    converter.register_structure_hook(float, _number)
+    converter.register_structure_hook(datetime, _time)
+    converter.register_structure_hook_func(lambda kind: kind == NDArray[np.float32], partial(_array, np.float32))
+    converter.register_structure_hook_func(lambda kind: kind == NDArray[np.uint32], partial(_array, np.uint32))
+    converter.register_structure_hook_factory(lambda kind: get_args(kind)[1:] == (...,), _tuple_hook)
+    converter.register_structure_hook_factory(is_dataclass, _dataclass_hook)
+    return converter
 
 
-def _scalar(kind: Any, data: Any) -> Any:
-    if kind is datetime:
-        moment = datetime.fromisoformat(data)
-        if moment.tzinfo is None:
-            raise ValueError(f"the time {data} has no zone")
-        return moment
-    if issubclass(kind, Enum):
-        return kind(data)
-    if kind is float and isinstance(data, int):
-        return float(data)
-    if not isinstance(data, kind):
+def _require(data: Any, kind: type[T]) -> T:
+    if type(data) is not kind:
         raise TypeError(f"{data!r} is no {kind.__name__}")
     return data
 
 
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
+def _number(data: Any, kind: type[float]) -> float:
+    return float(data) if type(data) is int else _require(data, kind)
+
+
+def _time(data: Any, _: type[datetime]) -> datetime:
+    moment = datetime.fromisoformat(_require(data, str))
+    if moment.tzinfo is None:
+        raise ValueError(f"the time {data} has no zone")
+    return moment
+
+
+def _array(dtype: type[np.generic], data: Any, _: Any) -> NDArray[Any]:
+    return np.frombuffer(base64.b64decode(_require(data, str), validate=True), dtype=dtype)
+
+
+def _tuple_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], tuple[Any, ...]]:
+    cells = converter.get_structure_hook(list[get_args(kind)[0]])  # type: ignore[misc]
+    return lambda data, _: tuple(cells(_require(data, list), list))
+
+
+def _dataclass_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], Any]:
+    """Read a frozen value; a field that is left out and may be ``None`` was ``None``, whatever its default."""
+    from cattrs.gen import make_dict_structure_fn
+
+    nothing = {name: None for name, hint in get_type_hints(kind).items() if type(None) in get_args(hint)}
+    read = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True)
+    return lambda data, _: read({**nothing, **_require(data, dict)}, kind)

@@ -167,7 +167,7 @@ def _value(number: int, line: str) -> tuple[str, object]:
     field, kind = _TYPES[name]
     try:
         return field, from_json(kind, data)
-    except (ValueError, TypeError, KeyError, AttributeError) as exc:
+    except ValueError as exc:
         raise MalformedLine(number, f"no {name} of an export: {exc}") from exc
 
 
@@ -178,7 +178,7 @@ def _header(first: tuple[int, str]) -> Header:
         raise InvalidInput('this is no export of a bank (its first line has no type "bank"); to read messages, retain')
     try:
         header = from_json(Header, data)
-    except (ValueError, TypeError, KeyError) as exc:
+    except ValueError as exc:
         raise MalformedLine(number, f"no header of an export: {exc}") from exc
     if header.format > FORMAT:
         raise InvalidInput(f"the export has format {header.format}, from a later recollect; upgrade this one")

@@ -23,7 +23,7 @@ async def read_profile(reader: StoreReader) -> Profile:
         return Profile(name=reader.name)
     try:
         return from_json(Profile, json.loads(kept))
-    except (ValueError, TypeError, KeyError, AttributeError) as exc:
+    except ValueError as exc:
         raise NotABank(f"the bank {reader.name!r} keeps a profile that cannot be read: {exc}") from exc
 
 
