@@ -14,6 +14,7 @@
     │   ├── NotABank             the file is not a bank, or is damaged
     │   ├── StaleWrite           the bank has changed since it was read; the write is tried again
     │   ├── LostLease            another worker has the job, or the job was dropped or forgotten during the work
+    │   ├── MissingCapability    the store lacks what a recipe needs: segments or triples
     │   ├── NewerSchema          a later recollect wrote the bank
     │   └── EmbedderMismatch     the bank's vectors come from another embedder: `recollect rebuild`
     ├── ModelError               an embedder, reranker or language model failed
@@ -88,6 +89,10 @@ class LostLease(StoreError):
     """The job no longer belongs to this worker: its lease ran out, or the job was dropped or forgotten. Nothing is
     kept.
     """
+
+
+class MissingCapability(StoreError):
+    """The store does not offer what was asked of it: not every engine keeps segments, or triples."""
 
 
 class NewerSchema(StoreError):

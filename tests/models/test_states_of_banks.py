@@ -16,6 +16,7 @@ from recollect.errors import StoreUnavailable
 from recollect.models.language import Role
 from recollect.models.languages.by_role import ByRole
 from recollect.models.languages.states import Found, StateFolder
+from recollect.store.capabilities import states_folder
 from recollect.store.sqlite import states
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import FunctionModel
@@ -186,7 +187,7 @@ async def test_a_bank_in_memory_has_no_states():
     folder = SqliteFolder(":memory:")
     store = folder.open("ada", embedder="hash-8", dimension=8)
     keeping = Keeping()
-    assert store.states is None
+    assert states_folder(store) is None
     assert Crew(keeping, clock=lambda: NOW).model(store)._model is keeping
     await folder.close()
 

@@ -16,8 +16,8 @@ from recollect.models.languages.metered import Metered
 from recollect.models.languages.states import beside
 from recollect.models.languages.unconfigured import NoLanguageModel
 from recollect.ports import Consolidator
+from recollect.store.capabilities import states_folder
 from recollect.store.protocol import Store
-from recollect.store.sqlite.store import SqliteStore
 from recollect.worker import Background, Worker, WorkerSettings
 
 WORKING_ROLES: Final = (Role.EXTRACT, Role.CONSOLIDATE)
@@ -55,7 +55,7 @@ class Crew:
 
     def _beside(self, store: Store) -> LanguageModel:
         """The model with the bank's own folder for states, if it keeps any: forgetting erases what is in there."""
-        folder = store.states if isinstance(store, SqliteStore) else None
+        folder = states_folder(store)
         return self._model if folder is None else beside(self._model, folder)
 
     def work(self, store: Store, consolidators: Sequence[Consolidator]) -> Work | None:

@@ -29,6 +29,7 @@ from recollect.retain.statements import found_in, triples_of
 from recollect.retain.summarise import extracted, index_summaries, summary_id
 from recollect.retain.turns import Turn, earlier, turn_from, turns_of
 from recollect.retain.windowing import Sealed, windowed
+from recollect.store.capabilities import SegmentReader, require_segments
 from recollect.store.protocol import Known, StoreReader
 from recollect.store.torn import Torn
 from recollect.text.terms import terms
@@ -112,13 +113,13 @@ class TurnEncoder:
         changes = await self._derive([], known, reader, said=unread) if unread else Changeset()
         changes = await self._windowed(changes, known, reader)
         settings = self._settings.segments
-        bare = await _bare(reader) if settings and settings.summaries else []
+        bare = await _bare(require_segments(reader)) if settings and settings.summaries else []
         return replace(changes, items=(*changes.items, *await self._extracts(bare, known, reader)))
 
     async def _windowed(self, changes: Changeset, known: Known, reader: StoreReader) -> Changeset:
         """The changes with what their messages do to the segments, and the extracts of those that are full."""
         settings = self._settings.segments
-        made = await windowed(changes.messages, reader, settings) if settings else None
+        made = await windowed(changes.messages, require_segments(reader), settings) if settings else None
         if made is None:
             return changes
         sealed = made.sealed if settings and settings.summaries else ()
@@ -208,7 +209,7 @@ async def _summed(numbers: Iterable[int], reader: StoreReader) -> set[int]:
     return {item.order for item in await reader.items(map(summary_id, numbers))}
 
 
-async def _bare(reader: StoreReader) -> list[Sealed]:
+async def _bare(reader: SegmentReader) -> list[Sealed]:
     """The segments that were sealed without a summary."""
     sealed = [segment for segment in await reader.segments() if segment.sealed]
     summed = await _summed((segment.number for segment in sealed), reader)

@@ -16,7 +16,7 @@ from recollect.domain.messages import StoredMessage
 from recollect.domain.segments import Segment
 from recollect.errors import InvalidInput
 from recollect.retain.turns import spoken
-from recollect.store.protocol import StoreReader
+from recollect.store.capabilities import SegmentReader
 from recollect.text.offsets import token_offset
 from recollect.text.tokens import PIECE_CHARACTERS, count_all
 from recollect.text.when.words import ENGLISH_WEEKDAYS
@@ -70,7 +70,7 @@ class SegmentText:
         return "".join(self.lines)
 
 
-async def read_segment(reader: StoreReader, number: int, *, as_of: datetime | None = None) -> SegmentText:
+async def read_segment(reader: SegmentReader, number: int, *, as_of: datetime | None = None) -> SegmentText:
     """A segment's text, of what is left of its messages; empty where nothing is, or where there is no such segment.
 
     ``as_of``: only of messages that were recorded by then. What of a sealed segment's end was recorded later is

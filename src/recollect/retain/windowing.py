@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from recollect.domain.messages import StoredMessage
 from recollect.domain.segments import Segment, Stream
 from recollect.retain.segments import SegmentSettings, line_counts
-from recollect.store.protocol import StoreReader
+from recollect.store.capabilities import SegmentReader
 from recollect.text.windows import begun_windows, open_windows, opened_and_sealed
 
 
@@ -30,7 +30,7 @@ class Windowed:
 
 
 async def windowed(
-    messages: Sequence[StoredMessage], reader: StoreReader, settings: SegmentSettings
+    messages: Sequence[StoredMessage], reader: SegmentReader, settings: SegmentSettings
 ) -> Windowed | None:
     """Put messages into windows, after those that the bank holds and nobody has put into any; ``None`` for none.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
@@ -15,16 +16,13 @@ from recollect.domain.changes import Changeset, Session
 from recollect.domain.entities import Entity, Mention, Merge, NameInUse
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job, JobRecord, JobState
-from recollect.domain.links import LinkKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Probe, Scope
 from recollect.domain.receipts import ForgetReceipt
-from recollect.domain.segments import Segment, Stream
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval
-from recollect.domain.triples import Aggregation, Ordering, TriplePattern
 from recollect.domain.usage import Cost, LedgerEntry, Usage
-from recollect.store.search import Search, TriplePage
+from recollect.store.search import Search
 from recollect.store.torn import Torn
 
 
@@ -69,11 +67,27 @@ class Selection:
     during: Interval | None = None
 
 
+class Capability(StrEnum):
+    """A part of the seam that a store may leave out; see :mod:`recollect.store.capabilities`."""
+
+    SEGMENTS = "segments"
+    TRIPLES = "triples"
+    STATES = "states"
+
+
 class StoreReader(Protocol):
-    """What encoders, retrievers and responders may see of a bank."""
+    """The core: what every store lets encoders, retrievers and responders see of a bank.
+
+    What only some stores offer are the readers of :mod:`recollect.store.capabilities`.
+    """
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What the store offers of this bank beside the core."""
+        ...
 
     @property
     def embedder(self) -> str: ...
@@ -121,32 +135,6 @@ class StoreReader(Protocol):
         """The last messages of a session before a position, in order: at most ``count``."""
         ...
 
-    async def stream(self) -> Stream | None:
-        """Where windowing stands; ``None`` where nothing was windowed yet."""
-        ...
-
-    async def unsegmented(self) -> list[StoredMessage]:
-        """Messages that were kept after the last one that was windowed, in the order in which they were kept."""
-        ...
-
-    async def segments(self, numbers: Iterable[int] | None = None) -> list[Segment]:
-        """Segments by number, or every sealed one and the active one, in order: the lowest that is open.
-
-        One of which no message is left is none.
-        """
-        ...
-
-    async def segments_of(self, messages: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """For each of these messages that any holds, by id, the numbers of the segments that hold some of it, in order.
-
-        Of open segments the active one alone counts; it holds all that is in the others.
-        """
-        ...
-
-    async def segment_messages(self, number: int) -> list[StoredMessage]:
-        """The messages of which a segment holds some, in the order in which they were kept; none for an unknown one."""
-        ...
-
     async def unread(self) -> list[StoredMessage]:
         """Messages from which nothing but turns and summaries came, and which no job names that waits or runs."""
         ...
@@ -173,38 +161,6 @@ class StoreReader(Protocol):
 
     async def items_from(self, messages: Iterable[str], kinds: Sequence[ItemKind]) -> list[Item]:
         """Items of these kinds that hold and came from any of these messages, in the order in which they were kept."""
-        ...
-
-    async def triples(
-        self,
-        pattern: TriplePattern,
-        scope: Scope,
-        *,
-        ordering: Ordering | None = None,
-        limit: int | None = None,
-        offset: int = 0,
-    ) -> TriplePage:
-        """Triples in scope that fit the pattern, and how many there are in all (REMem, figure 8).
-
-        ``asc`` is by start, and among equals by end, the earliest first: a time that is known less exactly begins
-        where its first moment does, an open start comes before all others and an open end after them. ``desc`` is by
-        end, and among equals by start, the latest first: a time ends where its last moment does. Without an ordering,
-        and where both are equal, the order is that in which they were kept.
-        """
-        ...
-
-    async def count_triples(self, pattern: TriplePattern, scope: Scope, aggregation: Aggregation) -> int:
-        """How many triples fit, or how many subjects or objects they have, each counted once."""
-        ...
-
-    async def linked(
-        self, items: Sequence[str], kinds: Sequence[LinkKind], scope: Scope, *, limit: int | None = None
-    ) -> list[tuple[Item, float]]:
-        """Items in scope that a link of these kinds joins, either way, to any of these items.
-
-        Each once, with the weight of its heaviest link, the heaviest first and among equals what was kept first; none
-        of the items themselves.
-        """
         ...
 
     async def entities(self, ids: Iterable[str] | None = None) -> list[Entity]:
@@ -237,6 +193,7 @@ class Store(StoreReader, Protocol):
         """Write everything in one transaction, or nothing.
 
         Raises:
+            MissingCapability: the changes hold what this store cannot keep, segments for one.
             StaleWrite: the bank has changed since ``changes.seen``.
             LostLease: ``changes.settles`` is no longer this worker's.
             StoreUnavailable: the disk is full, the file is read-only or locked.

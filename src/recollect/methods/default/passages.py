@@ -14,6 +14,7 @@ from recollect.methods.emem.activation import Activated
 from recollect.methods.emem.places import places_of
 from recollect.methods.emem.reading import segment_id
 from recollect.methods.emem.route import Routed, Router
+from recollect.store.capabilities import require_segments
 from recollect.store.protocol import StoreReader
 from recollect.text.terms import terms
 
@@ -53,7 +54,7 @@ class HoldingRouter:
         self.keep(routed.recall)
         sources = dict.fromkeys(id_ for one in self.held for id_ in one.sources)
         turns = await reader.items_from(list(sources), [ItemKind.TURN])
-        places = await places_of(turns, terms(query.text), reader)
+        places = await places_of(turns, terms(query.text), require_segments(reader))
         numbers = covering({turn.id: found for turn, found in zip(turns, places, strict=True)})
         open_ = [number for number in numbers if segment_id(number) not in query.scope.exclude]
         return replace(routed, activated=holding_first(open_, routed.activated)[: self.tau])

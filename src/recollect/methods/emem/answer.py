@@ -28,6 +28,7 @@ from recollect.methods.parts import Parts
 from recollect.models.language import Reply
 from recollect.ports import Follow, Response, unheard
 from recollect.recall.trim import fitting
+from recollect.store.capabilities import require_segments
 from recollect.store.protocol import StoreReader
 from recollect.text.tokens import count_all
 
@@ -105,7 +106,8 @@ class Reconstructor:
         began = time.perf_counter()
         asked = replace(query, text=question)
         routed = await self._router.route(asked, reader)
-        pairs = [(one, await read(reader, one.number, query.scope)) for one in routed.activated]
+        segments = require_segments(reader)
+        pairs = [(one, await read(segments, one.number, query.scope)) for one in routed.activated]
         open_ = tuple(pair for pair in pairs if pair[1].text)
         step = told(routed.activated, time.perf_counter() - began)
         readings = [reading for _, reading in open_]

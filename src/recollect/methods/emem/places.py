@@ -15,7 +15,7 @@ from recollect.domain.items import Item
 from recollect.domain.messages import StoredMessage
 from recollect.domain.segments import Segment
 from recollect.retain.segments import words_in
-from recollect.store.protocol import StoreReader
+from recollect.store.capabilities import SegmentReader
 from recollect.text.terms import terms
 
 Terms = NDArray[np.uint32]
@@ -32,7 +32,7 @@ class _Cut:
     asked: Mapping[int, int]
 
 
-async def places_of(turns: Sequence[Item], asked: Terms, reader: StoreReader) -> list[tuple[int, ...]]:
+async def places_of(turns: Sequence[Item], asked: Terms, reader: SegmentReader) -> list[tuple[int, ...]]:
     """For each turn the numbers of the segments that hold it: whole, where one does; none where it is in none yet.
 
     A turn stands where its first message does. A message in the overlap is in two segments; one at an edge is cut by

@@ -11,6 +11,7 @@ from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Scope
 from recollect.domain.time import Interval, at_instant
 from recollect.retain.segments import SegmentText, read_segment
+from recollect.store.capabilities import SegmentReader
 from recollect.store.protocol import StoreReader
 
 
@@ -51,7 +52,7 @@ def segment_id(number: int) -> str:
     return f"segment:{number}"
 
 
-async def read(reader: StoreReader, number: int, scope: Scope) -> Reading:
+async def read(reader: SegmentReader, number: int, scope: Scope) -> Reading:
     """Read a segment as a scope lets it be read; its text is empty where nothing of it may be seen.
 
     It holds what was recorded by ``as_of``, without messages that are excluded or are not of the sessions and speakers

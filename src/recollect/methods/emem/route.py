@@ -23,9 +23,11 @@ from recollect.methods.emem.settings import Pathway, RouteSettings
 from recollect.methods.parts import Parts
 from recollect.recall.analyze import read_question
 from recollect.retain.summarise import summary_id
-from recollect.store.protocol import StoreReader
+from recollect.store.capabilities import SegmentReader, require_segments
+from recollect.store.protocol import Capability, StoreReader
 from recollect.store.search import Search
 
+NOT_KEPT: Final = "the store of this bank keeps no segments, and single items stand in"
 NO_SEGMENTS: Final = "the bank holds no segments: its messages were kept by another recipe, and single items stand in"
 
 _UNION: Final = "union"
@@ -72,7 +74,9 @@ class Router:
         kinds = query.scope.kinds
         if kinds and ItemKind.SEGMENT not in kinds:
             return ""
-        return None if await reader.stream() is not None else NO_SEGMENTS
+        if Capability.SEGMENTS not in reader.capabilities:
+            return NOT_KEPT
+        return None if await require_segments(reader).stream() is not None else NO_SEGMENTS
 
     async def retrieve(self, query: Query, reader: StoreReader) -> Recall:
         """Find segments: whole, as far as the query's tokens go, then what was found in the others.
@@ -88,7 +92,8 @@ class Router:
             return _noted(await self.plain.retrieve(query, reader), why_not)
         began = time.perf_counter()
         routed = await self.route(query, reader)
-        read_ = [(one, await read(reader, one.number, query.scope)) for one in routed.activated]
+        segments = require_segments(reader)
+        read_ = [(one, await read(segments, one.number, query.scope)) for one in routed.activated]
         pairs = [pair for pair in read_ if pair[1].text]
         evidence, cut = await asyncio.to_thread(evidence_within, pairs, query.max_tokens)
         receipt = replace(
@@ -111,7 +116,7 @@ class Router:
         looked = await look(view)
         _require_one(looked)
         weights = {pathway: weight_of(pathway, self._settings) for pathway in looked if _works(looked[pathway])}
-        hits, nowhere = await _hits(looked, view, reader, weights)
+        hits, nowhere = await _hits(looked, view, require_segments(reader), weights)
         numbers = homes(hits)
         strengths = _open(
             {**by_segment(hits, numbers), **await _by_summary(looked, view.summaries)}, query.scope.exclude
@@ -137,7 +142,7 @@ class Router:
 
 
 async def _hits(
-    looked: Mapping[Pathway, Looked], view: View, reader: StoreReader, weights: Mapping[Pathway, float]
+    looked: Mapping[Pathway, Looked], view: View, reader: SegmentReader, weights: Mapping[Pathway, float]
 ) -> tuple[list[Hit], int]:
     """The turns that were found, with their places; and how many stand in no segment."""
     brought: dict[Pathway, Brought] = {p: one.brought for p, one in looked.items() if p in TO_TURNS}

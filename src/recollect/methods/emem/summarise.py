@@ -17,6 +17,7 @@ from recollect.methods.emem.reading import Reading, read
 from recollect.methods.parts import Parts
 from recollect.ports import Derive
 from recollect.retain.summarise import EXTRACTIVE, index_summaries, summary_id
+from recollect.store.capabilities import SegmentReader, require_segments
 from recollect.store.protocol import StoreReader
 from recollect.text.tokens import count_tokens
 
@@ -56,18 +57,20 @@ class Summariser:
 
         A segment that has a summary already, or of which nothing is left, costs no call.
         """
-        number = int(job.payload)
-        reading = await read(reader, number, Scope())
+        number, segments = int(job.payload), require_segments(reader)
+        reading = await read(segments, number, Scope())
         summary = None
         if reading.text and await _extract_of(number, reader) is not None:
             summary = (await self._parts.model.generate(summary_prompt(reading), Summary)).value
 
         async def derive(reader: StoreReader) -> Changeset:
-            return Changeset() if summary is None else await self._derive(reading, summary, job, reader)
+            return (
+                Changeset() if summary is None else await self._derive(reading, summary, job, require_segments(reader))
+            )
 
         return derive
 
-    async def _derive(self, reading: Reading, summary: Summary, job: Job, reader: StoreReader) -> Changeset:
+    async def _derive(self, reading: Reading, summary: Summary, job: Job, reader: SegmentReader) -> Changeset:
         """The summary in the extract's place; where some of the segment was forgotten meanwhile, the job once more."""
         extract = await _extract_of(reading.number, reader)
         if extract is None:

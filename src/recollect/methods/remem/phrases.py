@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from recollect.domain.queries import Scope
 from recollect.domain.triples import Aggregation, TriplePattern, phrase_key
 from recollect.methods.remem.arguments import Request
-from recollect.store.protocol import EntityTables, StoreReader
+from recollect.store.capabilities import TripleReader
+from recollect.store.protocol import EntityTables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ def pattern_of(request: Request) -> TriplePattern:
     )
 
 
-async def wanted(request: Request, reader: StoreReader, scope: Scope) -> Wanted:
+async def wanted(request: Request, reader: TripleReader, scope: Scope) -> Wanted:
     """What to look for: the phrases of the call; of a subject or object that no fact has, the entity's other names.
 
     Args:
@@ -48,7 +49,7 @@ async def wanted(request: Request, reader: StoreReader, scope: Scope) -> Wanted:
     return Wanted(pattern=pattern, note=" ".join(notes))
 
 
-async def _known(place: str, phrase: str, reader: StoreReader, scope: Scope) -> tuple[tuple[str, ...], str]:
+async def _known(place: str, phrase: str, reader: TripleReader, scope: Scope) -> tuple[tuple[str, ...], str]:
     """What to look for in a place, and a word on it where that is not the phrase itself."""
     named = _named(phrase)
     if not named or await _count(_only(place, named), reader, scope):
@@ -61,13 +62,13 @@ async def _known(place: str, phrase: str, reader: StoreReader, scope: Scope) -> 
     return tuple(found), f"No fact has the {place} {phrase!r}; who is called so is also called {meant}: shown for that."
 
 
-async def _unknown_predicate(phrase: str, reader: StoreReader, scope: Scope) -> str:
+async def _unknown_predicate(phrase: str, reader: TripleReader, scope: Scope) -> str:
     if not phrase or await _count(TriplePattern(predicates=(phrase,)), reader, scope):
         return ""
     return f"No fact has the predicate {phrase!r}; the retrieving tools find predicates that facts have."
 
 
-async def _why_none(pattern: TriplePattern, reader: StoreReader, scope: Scope) -> str:
+async def _why_none(pattern: TriplePattern, reader: TripleReader, scope: Scope) -> str:
     """Why nothing fits, though each phrase is some fact's."""
     if scope.when is None:
         return "Each of the phrases is some fact's, but no fact has all of them."
@@ -93,5 +94,5 @@ def _only(place: str, phrases: Iterable[str]) -> TriplePattern:
     return TriplePattern(subjects=tuple(phrases)) if place == "subject" else TriplePattern(objects=tuple(phrases))
 
 
-async def _count(pattern: TriplePattern, reader: StoreReader, scope: Scope) -> int:
+async def _count(pattern: TriplePattern, reader: TripleReader, scope: Scope) -> int:
     return await reader.count_triples(pattern, scope, Aggregation.COUNT)

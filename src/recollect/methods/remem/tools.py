@@ -23,6 +23,7 @@ from recollect.methods.remem.schemas import TOOLS, Tool
 from recollect.methods.remem.scope import in_scope
 from recollect.methods.remem.settings import ToolSettings
 from recollect.models.embedder import Embedder
+from recollect.store.capabilities import require_triples
 from recollect.store.protocol import StoreReader
 from recollect.store.search import Hits, Search
 from recollect.text.terms import terms
@@ -62,6 +63,7 @@ class Toolkit:
 
     Raises:
         InvalidInput: the scope compares times already, which is what the tools' arguments do.
+        MissingCapability: the bank's store keeps no triples.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class Toolkit:
     ) -> None:
         if query.scope.when is not None:
             raise InvalidInput("the scope of a toolkit has no `when` of its own: the tools set it by their arguments")
-        self._reader, self._embedder, self._query = reader, embedder, query
+        self._reader, self._embedder, self._query = require_triples(reader), embedder, query
         self._settings = settings or ToolSettings()
         self._seen: dict[str, Numbered] = {}
         self._done: set[Request] = set()

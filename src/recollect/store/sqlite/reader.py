@@ -25,7 +25,7 @@ from recollect.domain.triples import Aggregation, Ordering, TriplePattern
 from recollect.store.index.index import GRAPH_FROM_ROWS
 from recollect.store.index.triples import Page
 from recollect.store.index.vectors import is_graph_library_installed, note_missing_graph
-from recollect.store.protocol import EntityTables, Known, SessionEnd
+from recollect.store.protocol import Capability, EntityTables, Known, SessionEnd
 from recollect.store.search import TriplePage
 from recollect.store.sqlite.commit import numbers_of
 from recollect.store.sqlite.database import Database, read_state
@@ -44,7 +44,7 @@ _ALL = -1  # no limit, to SQLite
 
 
 class SqliteReader:
-    """Implements :class:`recollect.store.protocol.StoreReader`.
+    """Implements the readers of :mod:`recollect.store.protocol` and :mod:`recollect.store.capabilities`.
 
     Args:
         database: the bank's file.
@@ -63,6 +63,11 @@ class SqliteReader:
     @property
     def name(self) -> str:
         return self._name
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """All of them; a bank in memory has no folder for states."""
+        return frozenset(Capability) - ({Capability.STATES} if self._database.path is None else set())
 
     @property
     def embedder(self) -> str:

@@ -20,7 +20,7 @@ from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.receipts import ForgetReceipt
 from recollect.domain.time import to_micros
 from recollect.domain.usage import Cost, LedgerEntry, Usage
-from recollect.errors import StaleWrite, StoreUnavailable
+from recollect.errors import MissingCapability, StaleWrite, StoreUnavailable
 from recollect.store.protocol import Selection
 from recollect.store.sqlite.commit import numbers_of, require_vectors, require_version, vector_blob, write_changes
 from recollect.store.sqlite.database import record_embedder
@@ -51,9 +51,15 @@ class SqliteStore(SqliteReader):
     """Implements :class:`recollect.store.protocol.Store`. Safe for threads, tasks and other processes."""
 
     @property
-    def states(self) -> Path | None:
-        """The folder for what language models derive from the bank's words; ``None`` for a bank in memory."""
-        return None if self._database.path is None else states_folder(self._database.path)
+    def states(self) -> Path:
+        """The folder for what language models derive from the bank's words; a bank in memory has none.
+
+        Raises:
+            MissingCapability: the bank is kept in memory.
+        """
+        if self._database.path is None:
+            raise MissingCapability("a bank in memory has no folder for states")
+        return states_folder(self._database.path)
 
     async def merges(self) -> tuple[Merge, ...]:
         return tuple(merge_from(row) for row in await self._read("merges"))
