@@ -70,7 +70,8 @@ def same(one, other):
     if isinstance(one, np.ndarray):
         return one.dtype == other.dtype and np.array_equal(one, other)
     if is_dataclass(one):
-        return type(one) is type(other) and all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+        names = [f.name for f in fields(one) if f.compare]
+        return type(one) is type(other) and all(same(getattr(one, name), getattr(other, name)) for name in names)
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(same, one, other))
     return one == other and type(one) is type(other)

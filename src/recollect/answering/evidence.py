@@ -106,17 +106,12 @@ async def gather(
     queries = (query,) if query.scope.kinds else tuple(_of_tier(query, tier) for tier in tiers if tier.limit)
     recalls = await asyncio.gather(*(retriever.retrieve(one, reader) for one in queries or (query,)))
     found = {evidence.id: evidence for recall in recalls for evidence in recall.evidence}
-    items = [_then(item, query.scope.as_of) for item in await reader.items(found)]
     return Gathered(
         recalls=tuple(recalls),
         sections=sections.names,
-        entries=numbered([(found[item.id], item) for item in items], sections),
+        entries=numbered(found.values(), sections),
         seconds=time.perf_counter() - began,
     )
-
-
-def _then(item: Item, moment: datetime | None) -> Item:
-    return item if moment is None else item.as_of(moment)
 
 
 def _of_tier(query: Query, tier: Tier) -> Query:
@@ -125,9 +120,12 @@ def _of_tier(query: Query, tier: Tier) -> Query:
     return replace(query, scope=replace(query.scope, kinds=tier.kinds), limit=tier.limit, max_tokens=room)
 
 
-def numbered(found: Sequence[tuple[Evidence, Item]], sections: Sections) -> tuple[Entry, ...]:
-    """Entries section by section, in each in the order of time, so that what came later is read later."""
-    placed = [(sections.of(item), evidence, item) for evidence, item in found]
+def numbered(found: Iterable[Evidence], sections: Sections) -> tuple[Entry, ...]:
+    """Return entries section by section, in each in the order of time, so that what came later is read later.
+
+    Evidence that is no item of the bank has no place in the sections: it is left out.
+    """
+    placed = [(sections.of(one.item), one, one.item) for one in found if one.item is not None]
     placed.sort(key=lambda one: (sections.names.index(one[0]), moment_of(one[2]), one[2].id))
     return tuple(
         Entry(number=number, section=section, evidence=evidence, item=item)

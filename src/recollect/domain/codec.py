@@ -22,10 +22,11 @@ T = TypeVar("T")
 def to_json(value: Any) -> Any:
     """Return a frozen value as JSON types: times in ISO 8601, enums by value, arrays as base64.
 
-    A field that is ``None`` is left out.
+    A field that is ``None``, or whose metadata says ``"json": False``, is left out.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        cells = ((field.name, getattr(value, field.name)) for field in fields(value))
+        written = (field.name for field in fields(value) if field.metadata.get("json", True))
+        cells = ((name, getattr(value, name)) for name in written)
         return {name: to_json(cell) for name, cell in cells if cell is not None}
     if isinstance(value, Enum):
         return value.value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -34,7 +34,9 @@ class Evidence:
     """An item, with the reason it was returned. ``sources`` are message ids, the one it is about first.
 
     ``mentioned`` is when it was said: a bank always knows, and it is ``None`` where a memory of somebody else's does
-    not tell. ``label`` is the item's: what kind of its kind it is, "" where there is nothing to tell apart.
+    not tell. ``label`` is the item's: what kind of its kind it is, "" where there is nothing to tell apart. ``item`` is
+    the whole item as the search saw it, so that nobody loads it again. It is ``None`` where the evidence is no item of
+    the bank: a foreign memory's, or one that came back from JSON, which does not hold it.
     """
 
     id: str
@@ -49,10 +51,11 @@ class Evidence:
     why: tuple[Why, ...]
     tokens: int
     label: str = ""
+    item: Item | None = field(default=None, compare=False, repr=False, metadata={"json": False})
 
 
 def evidence_of(item: Item, score: float, why: tuple[Why, ...]) -> Evidence:
-    """A whole item as a piece of evidence."""
+    """Return an item as a piece of evidence."""
     return Evidence(
         id=item.id,
         kind=item.kind,
@@ -66,6 +69,7 @@ def evidence_of(item: Item, score: float, why: tuple[Why, ...]) -> Evidence:
         why=why,
         tokens=item.tokens,
         label=item.label,
+        item=item,
     )
 
 

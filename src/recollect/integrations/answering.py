@@ -10,7 +10,6 @@ from typing import Final, cast
 from recollect.app import embedder_named, settings_from
 from recollect.app.models import ModelArgument, chosen_model
 from recollect.domain.answers import Answer
-from recollect.domain.items import Item
 from recollect.domain.queries import Query
 from recollect.memory.asking import Narrowing, query_of
 from recollect.memory.memory import utc_now
@@ -22,16 +21,8 @@ from recollect.ports import Follow, Retriever, unheard
 from recollect.retain.known_names import KnownNames
 from recollect.store.protocol import StoreReader
 
-
-class _NoBank:
-    """A reader of a bank that is not there: what somebody else's memory brings is all that is known of it."""
-
-    async def items(self, ids: Iterable[str]) -> list[Item]:
-        return []
-
-
-# Of all that a reader can, the loop asks for items alone, and retrievers over other memories for nothing.
-NO_BANK: Final = cast(StoreReader, _NoBank())
+# Neither the loop nor a retriever over another memory reads anything from a bank.
+NO_BANK: Final = cast(StoreReader, object())
 
 
 async def answer_over(

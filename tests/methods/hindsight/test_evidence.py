@@ -7,10 +7,10 @@ import pytest
 from cara_bank import AT, EMBEDDER, opened, query, step
 
 from recollect.answering.evidence import Gathered, dated, numbered, one_line, weekday_and_time
+from recollect.domain import recalls
 from recollect.domain.items import Item, ItemKind, Network, Occurrence
 from recollect.domain.opinions import Assessment
 from recollect.domain.queries import Scope
-from recollect.domain.recalls import Evidence
 from recollect.domain.time import Interval, Precision
 from recollect.methods.hindsight.evidence import SECTIONS, EvidenceSettings, Section, gather, section_of
 from recollect.recall.pipeline import TemprRetriever
@@ -34,26 +34,14 @@ def item(id_, kind=ItemKind.FACT, text="", **more):
 
 
 def evidence_of(one):
-    return Evidence(
-        id=one.id,
-        kind=one.kind,
-        text=one.text,
-        session=one.session,
-        speaker=one.speaker,
-        sources=one.sources,
-        mentioned=one.mentioned,
-        occurred=one.occurred,
-        score=1.0,
-        why=(),
-        tokens=5,
-    )
+    return recalls.evidence_of(replace(one, tokens=5), 1.0, ())
 
 
 def gathered(*items):
     return Gathered(
         recalls=(),
         sections=SECTIONS.names,
-        entries=numbered([(evidence_of(one), one) for one in items], SECTIONS),
+        entries=numbered([evidence_of(one) for one in items], SECTIONS),
         seconds=0.0,
     )
 

@@ -24,7 +24,7 @@ from memr3_bank import (
 
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Scope
-from recollect.domain.recalls import ArmStatus
+from recollect.domain.recalls import ArmStatus, evidence_of
 from recollect.domain.time import Interval, Precision
 from recollect.errors import InvalidReply
 from recollect.methods.memr3.answer import Concluded, EvidenceGap
@@ -112,7 +112,8 @@ async def test_what_an_item_has_grown_by_since_is_not_shown():
     """The retriever gives an item as it was at a moment, and the loop must not look up what came to it later."""
     async with bank("I painted a lake yesterday.", "I painted the sea.") as (store, retriever):
         now = await retriever.retrieve(query("lake", scope=Scope()), store)
-        earlier = [replace(one, text="I painted") for one in now.evidence]
+        items = [replace(one.item, text="I painted", occurrences=()) for one in now.evidence]
+        earlier = [evidence_of(item, 1.0, ()) for item in items]
         built = parts(Shelf(*earlier), settle("x", found("f", 1)), concluded("x", 1))
         await reason(built, reader=store)
     shown = built.model.prompts[0].text

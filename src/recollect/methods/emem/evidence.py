@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from recollect.domain.items import ItemKind
-from recollect.domain.recalls import Evidence
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.recalls import Evidence, evidence_of
 from recollect.methods.emem.activation import Activated
 from recollect.methods.emem.excerpts import excerpts
 from recollect.methods.emem.reading import Reading
@@ -42,7 +42,7 @@ def _evidence(one: Activated, reading: Reading, label: str = "") -> Evidence:
     messages = {passage.message.id: passage.message for passage in reading.passages}
     found = dict.fromkeys(id_ for hit in one.hits for id_ in hit.messages if id_ in messages)
     first = reading.passages[0].message
-    return Evidence(
+    segment = Item(
         id=reading.id,
         kind=ItemKind.SEGMENT,
         text=reading.text,
@@ -50,9 +50,9 @@ def _evidence(one: Activated, reading: Reading, label: str = "") -> Evidence:
         speaker=", ".join(dict.fromkeys(message.speaker for message in messages.values())),
         sources=tuple({**found, **dict.fromkeys(messages)}),
         mentioned=first.at,
-        occurred=None,
-        score=one.strength,
-        why=one.why,
+        recorded=max(message.recorded for message in messages.values()),
+        order=reading.number,
         tokens=count_tokens(reading.text),
         label=label,
     )
+    return evidence_of(segment, one.strength, one.why)

@@ -80,7 +80,7 @@ class Loop:
         began = time.perf_counter()
         seconds = 0.0 if self.begun is None else self.begun.seconds
         state = State(question=self.query.text, mask=self.query.scope.exclude)
-        state = await (self.retrieve(state, "") if self.begun is None else self._taken_over(state, self.begun))
+        state = await self.retrieve(state, "") if self.begun is None else self._taken_over(state, self.begun)
         self._over(
             Round(
                 number=0,
@@ -93,10 +93,10 @@ class Loop:
         )
         return state
 
-    async def _taken_over(self, state: State, begun: Begun) -> State:
+    def _taken_over(self, state: State, begun: Begun) -> State:
         """The state after a retrieval that was made elsewhere: it is masked like any other."""
         self.recalls.extend(begun.recalls)
-        return retrieved(state, "", await numbered(begun.evidence, 0, self.reader))
+        return retrieved(state, "", numbered(begun.evidence, 0))
 
     async def _iteration(self, state: State) -> State:
         """Generate, route, act; what fails when there is evidence already stands in the trace and in the notes."""
@@ -173,7 +173,7 @@ class Loop:
             self.notes.append(REPEATED.format(count=repeated))
         if not found and recall.receipt.cut_by_budget:
             self.notes.append(NO_ROOM.format(query=sought.text))
-        return retrieved(state, refinement, await numbered(found, len(state.seen), self.reader))
+        return retrieved(state, refinement, numbered(found, len(state.seen)))
 
     def cut_short(self, state: State, done: Round, error: ModelError | RecallFailed) -> Round:
         """The iteration that ends the loop, since something in it has failed.
