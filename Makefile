@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check format bench test-heavy test-integrations wheel-check docs clean help
+LAB_INPUTS := pyproject.toml lab/pyproject.toml
+
+.PHONY: demo lab install-lab test check format bench test-heavy test-integrations wheel-check docs clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -12,7 +14,12 @@ help:            ## what can be made
 demo: $(VENV)/installed  ## install into .venv and see recollect at work on its sample conversation
 	$(BIN)/recollect demo
 
-test: $(VENV)/installed-dev  ## install what tests need and run them
+lab: $(VENV)/installed-lab  ## install the laboratory and compare all recipes, with recorded replies of a model
+	$(BIN)/recollect demo --all
+
+install-lab: $(VENV)/installed-lab  ## add the laboratory (evaluation, recordings, rehearsals) to .venv
+
+test: $(VENV)/installed-dev  ## install what tests need and run them, those of the laboratory too
 	$(BIN)/python -m pytest -n auto
 
 check: $(VENV)/installed-dev  ## format, lint, types, import contracts, complexity
@@ -20,6 +27,7 @@ check: $(VENV)/installed-dev  ## format, lint, types, import contracts, complexi
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/lint-imports --config lab/pyproject.toml
 
 format: $(VENV)/installed-dev  ## put the code into shape
 	$(BIN)/ruff format .
@@ -37,9 +45,9 @@ test-heavy: $(VENV)/installed-dev  ## the tests that need torch (gigabytes, minu
 
 test-integrations: $(VENV)/installed-dev  ## the adapters' tests, Chroma's among them (300 MB)
 	$(PIP) install --group integrations
-	$(BIN)/python -m pytest tests/integrations -n auto
+	$(BIN)/python -m pytest tests/integrations lab/tests/rivals -n auto
 
-wheel-check: $(VENV)/installed-dev  ## build the wheel, install it into an empty environment, run the demo there
+wheel-check: $(VENV)/installed-dev  ## build the wheel, install it into an empty environment, run the demo there, and the laboratory's beside it
 	PYTHON=$(abspath $(BIN)/python) sh tools/wheel-check.sh
 
 clean:           ## remove what make has made
@@ -53,6 +61,10 @@ $(VENV)/installed: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install --editable .
 	@touch $@
 
-$(VENV)/installed-dev: pyproject.toml $(VENV)/installed
+$(VENV)/installed-lab: $(LAB_INPUTS) $(VENV)/installed
+	$(PIP) install --editable . --editable lab
+	@touch $@
+
+$(VENV)/installed-dev: pyproject.toml $(VENV)/installed-lab
 	$(PIP) install --group dev
 	@touch $@

@@ -2,7 +2,7 @@
 
 The replies are recorded. ``--upstream URL`` asks an endpoint for those that are not, and keeps them::
 
-    python -m benchmarks.adapters --upstream http://localhost:8000/v1 --folder src/recollect/recordings/adapters
+    python -m benchmarks.adapters --upstream http://localhost:8000/v1 --folder lab/src/recollect_lab/recordings/adapters
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from recollect.evals.adapters import BACKENDS, NAME, adapter_run
-from recollect.evals.rehearsal import Answered
-from recollect.recordings import Recording, ReplayServer, Upstream, recording_path
+from recollect_lab.recordings import Recording, ReplayServer, Upstream, recording_path
+from recollect_lab.rehearsals.rehearsal import Answered
+from recollect_lab.rivals import BACKENDS, NAME, adapter_run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

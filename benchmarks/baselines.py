@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.messages import Message
-from recollect.evals.bank import EvalBank, OpenBank
 from recollect.models.embedder import Embedder
 from recollect.text.terms import terms
+from recollect_lab.evals.bank import EvalBank, OpenBank
 
 Floats = NDArray[np.float32]
 

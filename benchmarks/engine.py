@@ -22,9 +22,9 @@ from tempfile import TemporaryDirectory
 from benchmarks.corpus import Corpus
 from benchmarks.machine import hand_over, whole_number
 from benchmarks.worker import Plan
-from recollect.evals.dataset import Dataset
-from recollect.evals.provenance import gather_provenance
-from recollect.evals.table import align
+from recollect_lab.datasets.dataset import Dataset
+from recollect_lab.reports.provenance import gather_provenance
+from recollect_lab.reports.table import align
 
 Row = dict[str, float]
 

@@ -21,14 +21,14 @@ from statistics import mean
 from recollect.domain.answers import Answer
 from recollect.domain.items import Item
 from recollect.domain.opinions import Opinion
-from recollect.evals.comparison import Replayed, replayed
-from recollect.evals.dataset import Dataset
-from recollect.evals.datasets.jsonl import load
-from recollect.evals.plans import PLANS, Plan
-from recollect.evals.provenance import gather_provenance
-from recollect.evals.rehearsal import Answered
-from recollect.recordings import Verdict
 from recollect.sample import sample_path
+from recollect_lab.datasets.dataset import Dataset
+from recollect_lab.datasets.jsonl import load
+from recollect_lab.recordings import Verdict
+from recollect_lab.rehearsals.comparison import Replayed, replayed
+from recollect_lab.rehearsals.plans import PLANS, Plan
+from recollect_lab.rehearsals.rehearsal import Answered
+from recollect_lab.reports.provenance import gather_provenance
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -18,18 +18,18 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.baselines import baselines
 from recollect.app import Settings, embedder_named
-from recollect.cli.evalbank import EvalBanks, settings_for_report
 from recollect.domain.queries import Effort
-from recollect.evals.bank import OpenBank
-from recollect.evals.bootstrap import Estimate, bootstrap_mean
-from recollect.evals.dataset import Dataset
-from recollect.evals.datasets import LOADERS, load_dataset
-from recollect.evals.provenance import gather_provenance
-from recollect.evals.report import RetrievalReport
-from recollect.evals.retrieval import evaluate_retrieval
-from recollect.evals.table import align, share
 from recollect.models.embedder import Embedder
 from recollect.recall.settings import Arm
+from recollect_lab.cli.evalbank import EvalBanks, settings_for_report
+from recollect_lab.datasets import LOADERS, load_dataset
+from recollect_lab.datasets.dataset import Dataset
+from recollect_lab.evals.bank import OpenBank
+from recollect_lab.evals.report import RetrievalReport
+from recollect_lab.evals.retrieval import evaluate_retrieval
+from recollect_lab.reports.bootstrap import Estimate, bootstrap_mean
+from recollect_lab.reports.provenance import gather_provenance
+from recollect_lab.reports.table import align, share
 
 OURS = "recollect"
 COMPARED = "recall@10"

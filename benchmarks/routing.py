@@ -21,11 +21,6 @@ from benchmarks.baselines import Bm25, ranked
 from benchmarks.machine import hand_over
 from recollect.app import embedder_named
 from recollect.domain.queries import Query
-from recollect.evals.bootstrap import Estimate, bootstrap_mean
-from recollect.evals.dataset import Conversation, Dataset, Question
-from recollect.evals.datasets import LOADERS, load_dataset
-from recollect.evals.provenance import Provenance, gather_provenance
-from recollect.evals.table import align, share
 from recollect.methods.emem.reading import lines_of
 from recollect.methods.emem.route import Router, Routing
 from recollect.methods.emem.settings import Pathway, RouteSettings
@@ -39,6 +34,11 @@ from recollect.retain.segments import SegmentSettings, line_of, read_segment
 from recollect.store.protocol import Store
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.text.tokens import count_all
+from recollect_lab.datasets import LOADERS, load_dataset
+from recollect_lab.datasets.dataset import Conversation, Dataset, Question
+from recollect_lab.reports.bootstrap import Estimate, bootstrap_mean
+from recollect_lab.reports.provenance import Provenance, gather_provenance
+from recollect_lab.reports.table import align, share
 
 MOST = 20
 ALL, BM25, CHANCE = "all pathways", "BM25 over whole segments", "by chance"

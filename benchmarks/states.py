@@ -25,12 +25,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from benchmarks.machine import hand_over, peak_rss_mb
-from recollect.evals.dataset import Dataset
-from recollect.evals.provenance import gather_provenance
-from recollect.evals.table import align
 from recollect.models.languages._chat import Reading
 from recollect.models.languages._transformer import Shelf, Transformer
 from recollect.models.languages.states import StateFolder
+from recollect_lab.datasets.dataset import Dataset
+from recollect_lab.reports.provenance import gather_provenance
+from recollect_lab.reports.table import align
 
 Row = dict[str, float | bool]
 

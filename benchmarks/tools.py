@@ -26,12 +26,12 @@ from benchmarks.machine import hand_over, quantile, whole_number
 from benchmarks.toolgraph import FIRST_YEAR, YEARS, ToolGraph
 from recollect import Bank, Memory
 from recollect.app import embedder_named
-from recollect.evals.dataset import Dataset
-from recollect.evals.provenance import gather_provenance
-from recollect.evals.table import align
 from recollect.methods.remem.observe import Observation
 from recollect.methods.remem.tools import Toolkit
 from recollect.store.sqlite.folder import SqliteFolder
+from recollect_lab.datasets.dataset import Dataset
+from recollect_lab.reports.provenance import gather_provenance
+from recollect_lab.reports.table import align
 
 BANK = "bench"
 BATCH = 2000

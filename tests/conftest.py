@@ -1,42 +1,13 @@
-"""For every test: a scrubbed environment and no network. For the tests of banks: a look into their files."""
+"""For the tests of banks: a look into their files."""
 
 from __future__ import annotations
 
-import os
-import socket
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
-
-settings.register_profile("untimed", deadline=None)  # how long an example takes says more of the machine than of us
-settings.load_profile("untimed")
-
-_LOCAL = ("127.", "::1", "localhost")
-_connect, _connect_ex = socket.socket.connect, socket.socket.connect_ex
-
-
-@pytest.fixture(autouse=True)
-def _scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No setting of the machine's reaches a test, and no test reaches the network."""
-    for name in os.environ:
-        if name.startswith("RECOLLECT_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setattr(socket.socket, "connect", _guarded(_connect))
-    monkeypatch.setattr(socket.socket, "connect_ex", _guarded(_connect_ex))
-
-
-def _guarded(connect):  # type: ignore[no-untyped-def]
-    def guarded(self, address):  # type: ignore[no-untyped-def]
-        if self.family != socket.AF_UNIX and not str(address[0]).startswith(_LOCAL):
-            raise AssertionError(f"a test reached for the network: {address}")
-        return connect(self, address)
-
-    return guarded
-
 
 _NOTHING_HALF = {
     "an item without its vector and terms": "SELECT id FROM item WHERE seq NOT IN (SELECT item FROM indexing)",

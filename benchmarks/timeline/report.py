@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from benchmarks.machine import quantile
-from recollect.evals.table import align
+from recollect_lab.reports.table import align
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

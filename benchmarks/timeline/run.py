@@ -20,8 +20,8 @@ from benchmarks.timeline.report import Report, Row, Seconds
 from benchmarks.timeline.single import OneRetrieval
 from benchmarks.timeline.statements import messages, sentence
 from recollect import Bank, Memory
-from recollect.evals.dataset import Dataset
-from recollect.evals.provenance import gather_provenance
+from recollect_lab.datasets.dataset import Dataset
+from recollect_lab.reports.provenance import gather_provenance
 
 RECIPE: Final = "remem"
 TOLD_EVERY: Final = 100

@@ -8,11 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
+from language_server import completion, language_server
 from standin_model import HINDSIGHT, make_due, sound
 
 from recollect.domain.codec import to_json
-from recollect.recordings import Recording, ReplayServer, Upstream
-from recollect.recordings.upstream import Answer
 
 
 def test_once_does_all_banks_and_ends(cli, chat, thinking):
@@ -61,23 +60,18 @@ def test_where_there_would_never_be_work_it_says_so(cli, filled):
     assert "RECOLLECT_MODEL" in done.err
 
 
-USAGE = {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}
-
-
-class Hand(Upstream):
-    """Answers as the stand-in does, by the name of the schema."""
-
-    def send(self, body, authorization):
-        value = sound(body["messages"][-1]["content"], body["response_format"]["json_schema"]["name"])
-        choice = {"message": {"role": "assistant", "content": json.dumps(to_json(value))}, "finish_reason": "stop"}
-        return Answer(status=200, body=json.dumps({"model": "hand", "choices": [choice], "usage": USAGE}).encode())
+def answer(body):
+    """Answer as the stand-in does, by the name of the schema."""
+    value = sound(body["messages"][-1]["content"], body["response_format"]["json_schema"]["name"])
+    return completion(json.dumps(to_json(value)))
 
 
 @pytest.fixture
-def served(tmp_path, monkeypatch):
+def served(monkeypatch):
     """The environment names a model that is answered for over HTTP, also in other processes."""
-    with ReplayServer(Recording.open(tmp_path / "new", create=True), Hand(base_url="http://localhost/v1")) as server:
-        for name, value in {"RECIPE": "hindsight", "MODEL": "openai:x", "BASE_URL": server.base_url}.items():
+    with language_server() as server:
+        server.answer = answer
+        for name, value in {"RECIPE": "hindsight", "MODEL": "openai:x", "BASE_URL": server.url}.items():
             monkeypatch.setenv(f"RECOLLECT_{name}", value)
         yield
 

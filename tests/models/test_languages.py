@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import subprocess
 import sys
 import traceback
@@ -177,7 +178,7 @@ async def test_the_request_is_the_same_in_every_process(server, model_of):
         f"model = PydanticModel('openai:tiny', base_url={server.url!r}, settings=CallSettings(tags=True))\n"
         "asyncio.run(model.generate(PROMPT, Facts))"
     )
-    environ = {"PYTHONHASHSEED": "4321", "PYTHONPATH": str(Path(__file__).parent)}
+    environ = {"PYTHONHASHSEED": "4321", "PYTHONPATH": os.pathsep.join(map(str, Path(__file__).parents[:2]))}
     ran = await asyncio.create_subprocess_exec(sys.executable, "-c", program, env=environ)
     assert await ran.wait() == 0
     assert server.raw[0] == server.raw[1]

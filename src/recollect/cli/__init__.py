@@ -6,27 +6,25 @@ from typing import Annotated
 
 import typer
 
+from recollect.cli.added import ANY_ARGUMENTS, ExtensibleCommands
 from recollect.cli.ask import ask, reflect
 from recollect.cli.banks import banks
 from recollect.cli.beliefs import observations, opinions, profile
 from recollect.cli.calibrate import calibrate
 from recollect.cli.demo import demo
-from recollect.cli.evalcost import cost
-from recollect.cli.evaluate import retrieval
 from recollect.cli.export import export
 from recollect.cli.forget import forget
 from recollect.cli.import_ import import_
 from recollect.cli.jobs import costs, jobs
+from recollect.cli.laboratory import eval_, recordings
 from recollect.cli.merges import merges
 from recollect.cli.rebuild import rebuild
 from recollect.cli.recall import recall
-from recollect.cli.recordings import recordings
 from recollect.cli.retain import retain
-from recollect.cli.running import Commands
 from recollect.cli.worker import worker
 
 app = typer.Typer(
-    cls=Commands,
+    cls=ExtensibleCommands,
     help="Long-term memory for language-model agents: keeps every word, finds the right ones, needs no model.",
     epilog="Exit status: 0 done; 1 an error, told in one line; 2 wrong usage; 3 nothing found; 130 interrupted.",
     pretty_exceptions_enable=False,
@@ -34,7 +32,6 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
 )
-evaluation = typer.Typer(help="Measure, on data with known answers.", rich_markup_mode=None, no_args_is_help=True)
 
 
 def _version(wanted: bool) -> None:
@@ -72,7 +69,7 @@ app.command("import", short_help="Take an export into a new bank.")(import_)
 app.command(short_help="Embed every item of a bank anew.")(rebuild)
 app.command(short_help="Set how like messages must be to recur.")(calibrate)
 app.command(short_help="See which names were taken for one, and undo it.")(merges)
-evaluation.command(short_help="Measure how much of the known evidence is found.")(retrieval)
-evaluation.command(short_help="Measure what it costs to make memory.")(cost)
-app.add_typer(evaluation, name="eval")
-app.add_typer(recordings, name="recordings")
+app.command("eval", short_help="Measure (needs recollect-lab).", context_settings=ANY_ARGUMENTS)(eval_)
+app.command("recordings", short_help="Recorded replies (needs recollect-lab).", context_settings=ANY_ARGUMENTS)(
+    recordings
+)

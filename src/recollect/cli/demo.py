@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory, mkdtemp
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.comparison import show_comparison
 from recollect.cli.evidence import evidence_line, forget_block
+from recollect.cli.laboratory import laboratory_missing
 from recollect.cli.output import count, faint, indented, say, strong, table, width
-from recollect.cli.rehearsal import SHOWN as REHEARSED
-from recollect.cli.rehearsal import show_rehearsal
-from recollect.cli.running import run, usage
-from recollect.errors import InvalidInput
+from recollect.cli.running import run
 
 if TYPE_CHECKING:
+    from recollect.domain.messages import Message
     from recollect.domain.recalls import Recall
-    from recollect.evals.dataset import Conversation, Question
     from recollect.memory.bank import Bank
 
 BANK = "sample"
@@ -47,10 +46,29 @@ BLURBS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SampleQuestion:
+    """A question on the sample, asked at a time, with its known answer and the ids of the messages that hold it."""
+
+    id: str
+    text: str
+    at: datetime
+    answer: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The messages of each session, by its name in order of time, and the questions by their ids."""
+
+    sessions: Mapping[str, Sequence[Message]]
+    questions: Mapping[str, SampleQuestion]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """A question put: what came back, and how long it took."""
 
-    question: Question
+    question: SampleQuestion
     found: Recall
     seconds: float
 
@@ -63,45 +81,52 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the store, and say where it is.")] = False,
     recipe: Annotated[
         str | None,
-        typer.Option("--recipe", metavar="NAME", help=f"With recorded replies of a model: {', '.join(REHEARSED)}."),
+        typer.Option("--recipe", metavar="NAME", help="With recorded replies of a model (needs recollect-lab)."),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Every recipe with recorded replies, side by side on the same questions.")
+        bool,
+        typer.Option("--all", help="Every recipe with recorded replies, side by side (needs recollect-lab)."),
     ] = False,
 ) -> None:
     """Keep a year of sample talk in a temporary store, ask it seven questions, and forget a day.
 
-    Needs no network, no key and no model. With --recipe, replies that were recorded stand in for a model, and the demo
-    shows what the recipe made of the talk, and its answers, instead; with --all, how all of them answered.
+    Needs no network, no key and no model. With the laboratory installed (pip install recollect-lab), --recipe and --all
+    show recipes at work, with replies that were recorded in place of a model.
     """
-    with usage():
-        _require_demo(recipe, keep, everything)
-    if everything:
-        show_comparison()
-    elif recipe is None:
-        _demonstrate(keep)
-    else:
-        show_rehearsal(recipe)
+    if recipe is not None or everything:
+        raise laboratory_missing("recollect demo --all" if everything else "recollect demo --recipe")
+    show_demo(keep=keep)
 
 
-def _require_demo(recipe: str | None, keep: bool, everything: bool) -> None:
-    if recipe is not None and recipe not in REHEARSED:
-        raise InvalidInput(f"there is no demo of {recipe!r}; there are: {', '.join(REHEARSED)}")
-    if recipe is not None and everything:
-        raise InvalidInput("--recipe shows one and --all shows all; give one of them")
-    if keep and (recipe is not None or everything):
-        raise InvalidInput("only the demo without a model can be kept; leave --keep out")
+def show_demo(*, keep: bool) -> None:
+    """Show the demo that needs no model; ``keep`` leaves its store where it is."""
+    sample = _read_sample()
+    with _folder(keep) as folder:
+        run(_show(folder, sample))
+        _epilogue(folder if keep else None)
 
 
-def _demonstrate(keep: bool) -> None:
-    from recollect.evals.datasets.jsonl import load
+def _read_sample() -> Sample:
+    from recollect.formats import Format, read
     from recollect.sample import sample_path
 
     with sample_path() as path:
-        conversation = load(path).conversations[0]
-    with _folder(keep) as folder:
-        run(_show(folder, conversation))
-        _epilogue(folder if keep else None)
+        lines = path.read_text("utf-8").splitlines()
+    sessions: dict[str, list[Message]] = {}
+    for spoken in read(lines, format=Format.JSONL, now=datetime.now(UTC)):
+        sessions.setdefault(spoken.session, []).append(spoken.message)
+    questions = (_question(row) for row in map(json.loads, lines) if row["type"] == "question")
+    return Sample(sessions=sessions, questions={question.id: question for question in questions})
+
+
+def _question(row: Mapping[str, Any]) -> SampleQuestion:
+    return SampleQuestion(
+        id=row["id"],
+        text=row["text"],
+        at=datetime.fromisoformat(row["at"]),
+        answer=row.get("answer", ""),
+        evidence=tuple(row.get("evidence", ())),
+    )
 
 
 @contextmanager
@@ -113,37 +138,37 @@ def _folder(keep: bool) -> Iterator[Path]:
         yield Path(folder)
 
 
-async def _show(folder: Path, conversation: Conversation) -> None:
+async def _show(folder: Path, sample: Sample) -> None:
     from recollect.app import Memory, embedder_named
 
-    _introduce(conversation)
+    _introduce(sample)
     began = time.perf_counter()
     embedder = embedder_named("wordllama")
     await embedder.embed(["Read the word vectors now, so that the times below are those of a running program."])
     async with Memory.open(folder, embedder=embedder, model="none") as memory:
         bank = await memory.bank(BANK)
         opened = time.perf_counter()
-        for session in conversation.sessions:
-            await bank.retain(session.messages, session=session.id)
+        for session, messages in sample.sessions.items():
+            await bank.retain(messages, session=session)
         retained = time.perf_counter()
-        asked = [await _ask(bank, question) for question in _questions(conversation)]
+        asked = [await _ask(bank, question) for question in _questions(sample)]
         for number, one in enumerate(asked, start=1):
             _show_answer(number, one)
         _show_score(asked)
         forgetting = await _show_forgetting(bank, asked[0].question)
-    messages = sum(len(session.messages) for session in conversation.sessions)
-    _show_times(opened - began, retained - opened, messages, [one.seconds for one in asked], forgetting)
+    kept = sum(map(len, sample.sessions.values()))
+    _show_times(opened - began, retained - opened, kept, [one.seconds for one in asked], forgetting)
 
 
-def _introduce(conversation: Conversation) -> None:
-    sessions = conversation.sessions
-    messages = [message for session in sessions for message in session.messages]
+def _introduce(sample: Sample) -> None:
+    messages = [message for session in sample.sessions.values() for message in session]
     names = list(dict.fromkeys(message.speaker for message in messages))
-    asked = conversation.questions[0].at
+    first, last = (datetime.fromisoformat(name) for name in (min(sample.sessions), max(sample.sessions)))
+    asked = sample.questions[ASKED[0]].at
     say(
         indented(
             f"A year of talk between {', '.join(names[:-1])} and {names[-1]}: {count(len(messages), 'message')} in "
-            f"{count(len(sessions), 'session')}, from {sessions[0].at:%B %Y} to {sessions[-1].at:%B %Y}.\n"
+            f"{count(len(sample.sessions), 'session')}, from {first:%B %Y} to {last:%B %Y}.\n"
             f"Kept word for word in a temporary store, and asked about on {asked:%d %B %Y}.\n"
             f"✓ marks the messages that are known to hold the answer, with the score before each.",
             "",
@@ -152,14 +177,17 @@ def _introduce(conversation: Conversation) -> None:
     )
 
 
-def _questions(conversation: Conversation) -> list[Question]:
-    known = {question.id: question for question in conversation.questions}
-    for name, (text, answer) in REWORDED.items():
-        known[name] = replace(known[name], text=text, answer=answer)
-    return [known[name] for name in ASKED]
+def _questions(sample: Sample) -> list[SampleQuestion]:
+    questions = [sample.questions[id_] for id_ in ASKED]
+    return [
+        replace(question, text=REWORDED[question.id][0], answer=REWORDED[question.id][1])
+        if question.id in REWORDED
+        else question
+        for question in questions
+    ]
 
 
-async def _ask(bank: Bank, question: Question) -> Asked:
+async def _ask(bank: Bank, question: SampleQuestion) -> Asked:
     began = time.perf_counter()
     found = await bank.recall(question.text, limit=SHOWN, now=question.at)
     return Asked(question=question, found=found, seconds=time.perf_counter() - began)
@@ -179,7 +207,7 @@ def _show_score(asked: list[Asked]) -> None:
     say(f"\nEvidence among the first {SHOWN} for {hits} of {len(answerable)} questions that have an answer.")
 
 
-async def _show_forgetting(bank: Bank, question: Question) -> float:
+async def _show_forgetting(bank: Bank, question: SampleQuestion) -> float:
     say(f"\n{strong(f'Forget the session {FORGOTTEN}')}")
     receipt = await bank.forget(session=FORGOTTEN)
     say(indented(forget_block(receipt), "   ", fold=True))

@@ -1,0 +1,1 @@
+"""The laboratory of recollect: data sets, evaluation, recorded replies, rehearsals, and what memory costs."""

@@ -1,0 +1,154 @@
+"""``recollect eval retrieval``: known questions, put to banks, scored."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.cli import options
+from recollect.cli.output import say, say_json
+from recollect.cli.running import chosen, run, usage
+from recollect.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from recollect.app import Settings
+    from recollect.domain.queries import Effort
+    from recollect_lab.datasets.dataset import Dataset
+    from recollect_lab.evals.exam import Progress
+    from recollect_lab.evals.report import RetrievalReport
+
+
+def retrieval(
+    dataset: Annotated[
+        str, typer.Option("--dataset", metavar="KIND", help="What the file is: jsonl, locomo or longmemeval.")
+    ],
+    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="The file, gzip or plain.")],
+    recipe: options.Recipe = None,
+    arms: options.Arms = None,
+    effort: options.Effort = "mid",
+    embedder: options.Embedder = None,
+    reranker: options.Reranker = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", help="Ask so many questions, spread over the file.")
+    ] = None,
+    depth: Annotated[
+        int, typer.Option("--depth", metavar="N", help="Pieces of evidence that each question asks for.")
+    ] = 50,
+    rows: Annotated[
+        Path | None, typer.Option("--rows", metavar="FILE", help="Write what each question gave, as JSON Lines.")
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="FOLDER", help="Keep the banks in this new or empty folder; else they go."),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Measure how much of the known evidence is found.
+
+    Each conversation goes into a bank of its own, in a temporary folder on disk.
+    """
+    with usage():
+        settings = chosen(embedder=embedder, reranker=reranker, recipe=recipe, arms=arms)
+        hard = _effort(effort)
+        read = loader(dataset)
+        _check_numbers(limit=limit, depth=depth)
+    loaded = read(data)
+    with _banks_in(store) as folder, _progress() as tell:
+        report = run(
+            _evaluate(loaded, settings, hard, folder, keep=store is not None, limit=limit, depth=depth, tell=tell)
+        )
+    if rows is not None:
+        rows.write_text("".join(f"{jsonlib.dumps(row)}\n" for row in report.rows_json()), "utf-8")
+    say_json(report.to_json()) if json else say(report.to_table())
+
+
+async def _evaluate(
+    dataset: Dataset,
+    settings: Settings,
+    effort: Effort,
+    folder: Path,
+    *,
+    keep: bool,
+    limit: int | None,
+    depth: int,
+    tell: Callable[[Progress], None],
+) -> RetrievalReport:
+    from recollect.app import embedder_named, ready, reranker_named
+    from recollect_lab.cli.evalbank import EvalBanks, settings_for_report
+    from recollect_lab.evals.retrieval import evaluate_retrieval
+    from recollect_lab.reports.provenance import gather_provenance
+
+    embedder = await ready(embedder_named(settings.embedder, api_key=settings.api_key))
+    reranker = reranker_named(settings.reranker, api_key=settings.api_key)
+    described = settings_for_report(settings, effort, embedder, reranker)
+    banks = EvalBanks(folder, settings, effort, embedder, reranker, keep=keep)
+    provenance = gather_provenance(dataset, settings=described, at=datetime.now(UTC))
+    return await evaluate_retrieval(dataset, banks.open, provenance=provenance, depth=depth, limit=limit, progress=tell)
+
+
+def loader(kind: str) -> Callable[[Path], Dataset]:
+    """What reads files of a kind.
+
+    Raises:
+        InvalidInput: there is no such kind.
+    """
+    from recollect_lab.datasets import LOADERS
+
+    if kind not in LOADERS:
+        raise InvalidInput(f"--dataset is {kind!r}; it is one of {', '.join(LOADERS)}")
+    return LOADERS[kind]
+
+
+def _effort(name: str) -> Effort:
+    from recollect.domain.queries import Effort
+
+    try:
+        return Effort(name)
+    except ValueError as exc:
+        raise InvalidInput(f"--effort is {name!r}; it is one of {', '.join(Effort)}") from exc
+
+
+def _check_numbers(*, limit: int | None, depth: int) -> None:
+    if depth < 1 or (limit is not None and limit < 1):
+        raise InvalidInput("--limit and --depth are 1 or more")
+
+
+@contextmanager
+def _banks_in(store: str | None) -> Iterator[Path]:
+    """A folder for the banks. $RECOLLECT_STORE is not used: what is measured must not mix with what is remembered.
+
+    Raises:
+        InvalidInput: the folder given holds something.
+    """
+    if store is None:
+        with TemporaryDirectory(prefix="recollect-eval-") as temporary:
+            yield Path(temporary)
+        return
+    folder = Path(store)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidInput(f"{store} is not empty; the banks of an evaluation go into a new or empty folder")
+    yield folder
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[Progress], None]]:
+    """A bar on stderr, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda progress: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("questions", total=None)
+        yield lambda at: bar.update(task, completed=at.done, total=at.total, description=at.conversation)

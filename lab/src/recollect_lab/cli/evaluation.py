@@ -1,0 +1,12 @@
+"""``recollect eval``: the commands that measure, each of which imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import typer
+
+from recollect_lab.cli.evalcost import cost
+from recollect_lab.cli.evaluate import retrieval
+
+app = typer.Typer(help="Measure, on data with known answers.", rich_markup_mode=None, no_args_is_help=True)
+app.command(short_help="Measure how much of the known evidence is found.")(retrieval)
+app.command(short_help="Measure what it costs to make memory.")(cost)

@@ -1,0 +1,159 @@
+"""``recollect demo --recipe NAME``: a paper at work on a year of talk, with recorded replies in place of a model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from recollect.cli.evidence import standing
+from recollect.cli.output import count, cut, faint, indented, one_line, remark, say, strong, table, width
+from recollect.cli.running import run
+from recollect.errors import MissingExtra
+from recollect_lab.cli.made import DEEPER, INDENT, headed, line, made_blocks
+
+if TYPE_CHECKING:
+    from recollect.domain.usage import Cost, Usage
+    from recollect_lab.recordings import ReplayReport
+    from recollect_lab.rehearsals.rehearsal import Answered, RehearsalResult
+
+SHOWN: Mapping[str, str] = {
+    "hindsight": "read for facts in the background, observed, reflected on by an agent of its own character, and asked "
+    "about",
+    "remem": "read for gists and facts with their times, which an agent recollects from, a tool at a time",
+    "remem_single": "read for gists and facts with their times, which a question is answered from in one pass",
+    "memr3": "kept as it is, and asked about in a loop that tracks what is known and what is missing",
+    "emem": "kept in overlapping segments, which small assistants read again for each question",
+    "recmem": "kept as it is, told as episodes where something recurs, and asked about",
+    "default": "kept as it is, told as episodes where something recurs, and asked about in one pass; in a loop where "
+    "something is missing, by whole passages where the question needs them",
+}
+"""What is shown, in words, by the name of the recipe."""
+
+ANSWERS, ABSTENTIONS = 5, 2
+"""How many of each are shown."""
+
+
+def show_rehearsal(name: str) -> None:
+    """Replay the shipped recording through the real adapter, and show what came of it.
+
+    Raises:
+        MissingExtra: what talks to models is not installed.
+        ModelUnavailable: a reply that the run cannot go on without is not recorded.
+    """
+    from recollect_lab.rehearsals.comparison import replayed
+
+    require_adapter()
+    say(introduction(name))
+    replay = run(replayed(name, tell))
+    for block in blocks(replay.result, replay.report, name):
+        say(f"\n{block}")
+
+
+def require_adapter() -> None:
+    """Raises MissingExtra before anything is begun: in the middle, every job would fail of it."""
+    if find_spec("pydantic_ai") is None or find_spec("openai") is None:
+        raise MissingExtra("pydantic-ai-slim", "models")
+
+
+def tell(text: str) -> None:
+    """Say how far a run is, where somebody looks."""
+    if sys.stderr.isatty():
+        remark(text)
+
+
+def introduction(name: str) -> str:
+    """What is about to be seen, and what of it is a recording."""
+    return indented(
+        f"The recipe {name} over a year of talk between Ada and Bram: {SHOWN[name]}.\n"
+        "The model's replies are RECORDED. They are replayed on this machine, by the adapter that asks a real model; "
+        "everything around them is done now.",
+        "",
+        fold=True,
+    )
+
+
+def blocks(result: RehearsalResult, report: ReplayReport, name: str) -> list[str]:
+    """What the run gave, a heading each."""
+    answers = _shown_answers(result.asked)
+    parts = [
+        _replies_block(report, name),
+        *made_blocks(result, answers),
+        answers_block(answers, result.asked),
+        abstentions_block(result.asked),
+        costs_block(result),
+    ]
+    if result.problems:
+        parts.append(headed(f"{count(len(result.problems), 'job')} failed", map(line, result.problems)))
+    return [part for part in parts if part]
+
+
+def _replies_block(report: ReplayReport, name: str) -> str:
+    fit = report.told.capitalize()
+    if report.fresh:
+        return fit
+    return f"{fit}: what is below rests in part on replies to other prompts.\nrecollect recordings check {name}"
+
+
+def answers_block(answers: Sequence[Answered], asked: Sequence[Answered]) -> str:
+    """Some answers with what they rest on, and how near all of them come to the known ones."""
+    scored = [one for one in asked if not one.abstention_due]
+    if not scored:
+        return ""
+    f1 = sum(one.f1 for one in scored) / len(scored)
+    title = f"Asked after facts: {count(len(scored), 'question')} with a known answer, mean token F1 {f1:.2f}"
+    return headed(title, [_answered(one) for one in answers])
+
+
+def abstentions_block(asked: Sequence[Answered]) -> str:
+    """Questions that nobody gave the answer to."""
+    due = [one for one in asked if one.abstention_due]
+    if not due:
+        return ""
+    right = sum(one.answer.abstained for one in due)
+    title = f"Asked what nobody said: {right} of {len(due)} times it said so"
+    return headed(title, [_answered(one) for one in due[:ABSTENTIONS]])
+
+
+def costs_block(result: RehearsalResult) -> str:
+    """Tokens by role, as the recorded endpoint counted them, and the time that is ours."""
+    spent = by_role(result.costs)
+    rows = [("role", "calls", "tokens in", "cached", "tokens out")] + [
+        (role, f"{used.calls:,}", f"{used.tokens_in:,}", f"{used.tokens_cached:,}", f"{used.tokens_out:,}")
+        for role, used in spent.items()
+    ]
+    waited = sum(used.seconds for used in spent.values())
+    ours = f"{max(result.seconds - waited, 0.0):.1f} s without the model, {waited:.1f} s waiting for recorded replies"
+    return headed("It cost", [indented(table(rows, right=(1, 2, 3, 4)), INDENT), line(ours)])
+
+
+def by_role(costs: Iterable[Cost]) -> dict[str, Usage]:
+    """What was spent in each role, whatever the operation and the model."""
+    spent: dict[str, Usage] = {}
+    for cost in costs:
+        spent[cost.role] = spent[cost.role] + cost.usage if cost.role in spent else cost.usage
+    return spent
+
+
+def _shown_answers(asked: Sequence[Answered]) -> list[Answered]:
+    """The first of each category, right or wrong."""
+    chosen: dict[str, Answered] = {}
+    for one in asked:
+        if not one.abstention_due:
+            chosen.setdefault(one.question.category, one)
+    return list(chosen.values())[:ANSWERS]
+
+
+def _answered(one: Answered) -> str:
+    question, answer = one.question, one.answer
+    parts = [
+        f"{INDENT}{strong(one_line(question.text))}",
+        indented(answer.text, DEEPER, fold=True),
+        faint(indented(f"known answer: {question.answer or 'none'}", DEEPER, fold=True)),
+    ]
+    parts += [
+        faint(DEEPER + cut(f"{standing(citation.kind)}: {citation.text}", width() - len(DEEPER)))
+        for citation in answer.citations[:2]
+    ]
+    return "\n".join(parts)

@@ -1,0 +1,77 @@
+"""A model that only costs: sound replies of realistic length, made of the words it is shown, the same in every run.
+
+What a construction costs depends on how long replies are, and, since what they say is embedded and found again, on what
+they say. So each is as long as the papers tell or as a recorded model's was, and is put together from words of the
+messages it is about: its vector lies near theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Final, TypeVar, cast
+
+from recollect.app.wire import received, sent
+from recollect.domain.usage import Usage
+from recollect.errors import InvalidReply, NoAnswer
+from recollect.methods.hindsight import extract, observe
+from recollect.methods.recmem.episodes import EPISODES, MERGE
+from recollect.methods.recmem.refine import REFINE
+from recollect.methods.remem.facts import FACTS
+from recollect.methods.remem.gists import GISTS
+from recollect.models.language import Check, Prompt, Reply
+from recollect.text.tokens import count_all
+from recollect_lab.cost import eager
+from recollect_lab.cost.stub_eager import noted
+from recollect_lab.cost.stub_hindsight import extracted, observed
+from recollect_lab.cost.stub_recmem import episodes, merged, refined
+from recollect_lab.cost.stub_remem import facts, gists
+
+T = TypeVar("T")
+
+WRITERS: Final[Mapping[str, Callable[[Prompt], object]]] = {
+    eager.OPERATION: noted,
+    extract.KIND: extracted,
+    observe.KIND: observed,
+    MERGE: merged,
+    EPISODES: episodes,
+    REFINE: refined,
+    GISTS: gists,
+    FACTS: facts,
+}
+"""Who writes the reply to an operation."""
+
+
+class StubModel:
+    """Answers what is asked while memory is made; everything else it refuses."""
+
+    @property
+    def name(self) -> str:
+        return "stub"
+
+    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
+        """Give a reply, with its tokens and those of all that a model would have read (:mod:`recollect.app.wire`).
+
+        Raises:
+            NoAnswer: nobody writes replies to this operation.
+            InvalidReply: the reply does not pass the check.
+        """
+        if prompt.operation not in WRITERS:
+            raise NoAnswer(f"the stub has no reply to {prompt.operation}")
+        value = cast(T, WRITERS[prompt.operation](prompt))
+        written = received(value, answer_type)
+        if check is not None:
+            try:
+                check(value)
+            except ValueError as exc:
+                raise InvalidReply(str(exc), written) from exc
+        *read, out = count_all([*sent(prompt, answer_type), written])
+        return Reply(value=value, usage=Usage(calls=1, tokens_in=sum(read), tokens_out=out), model=self.name)
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[str]:
+        """Memory is never made by streaming.
+
+        Raises:
+            NoAnswer: always.
+        """
+        raise NoAnswer(f"the stub streams no reply to {prompt.operation}")
+        yield ""

@@ -1,0 +1,107 @@
+"""What a model might write for RecMem: episodes of 3 to 6 sentences, single facts of one (appendix F)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from recollect.methods.recmem.episodes import Episodes, Merged, Told
+from recollect.methods.recmem.refine import MOST_FACTS, Facts, Refined
+from recollect.models.language import Prompt
+from recollect_lab.cost.excerpts import (
+    Said,
+    clipped,
+    content_words,
+    entries,
+    exchange,
+    exchanges,
+    iso_day,
+    sections,
+    sentences,
+    share_in,
+    stretches,
+)
+
+FEWEST_SENTENCES, MOST_SENTENCES = 3, 6
+"""Of an episode: "3 to 6 sentences" (figure 8)."""
+
+SENTENCE_WORDS: Final = 20
+"""A plain sentence, the name and the day beside it."""
+
+FACT_WORDS: Final = 18
+"""One sentence a fact (figure 11), and fewer than ten facts (figure 9): one of every exchange."""
+
+SAME_THREAD: Final = 0.4
+"""From this share of an exchange's content words on that the episode has, they are told as one story.
+
+Ours: nothing is published on how often a model finds that they are one.
+"""
+
+KNOWN, CHANGED = 0.9, 0.5
+"""From these shares of a fact's content words on that are in a known one, it says nothing new, or takes its place."""
+
+_STOPS: Final = re.compile(r"[.!?…\s]+")
+
+
+def merged(prompt: Prompt) -> Merged:
+    """Yes where they share words enough; then the episode has a sentence more, and where these are too many, the first
+    and the last of them."""
+    shown = sections(prompt.text)
+    told, new = sentences(" ".join(shown["episode"].split())), exchange(shown["new_exchange"])
+    if share_in(new.words, content_words(shown["episode"])) < SAME_THREAD:
+        return Merged(merge=False)
+    whole = [*told, *_told(new, 1)]
+    kept = whole if len(whole) <= MOST_SENTENCES else [whole[0], *whole[1 - MOST_SENTENCES :]]
+    return Merged(merge=True, episode=" ".join(kept))
+
+
+def episodes(prompt: Prompt) -> Episodes:
+    """An episode for every six exchanges, one sentence of each, or more where that makes fewer than three."""
+    said = exchanges(sections(prompt.text)["exchanges"])
+    count = -(-len(said) // MOST_SENTENCES)
+    return Episodes(episodes=tuple(map(_episode, stretches(said, count))))
+
+
+def _episode(said: Sequence[Said]) -> Told:
+    each = -(-FEWEST_SENTENCES // len(said))
+    return Told(
+        text=" ".join(sentence for one in said for sentence in _told(one, each)),
+        exchanges=tuple(one.number for one in said),
+    )
+
+
+def _told(said: Said, most: int) -> list[str]:
+    """An exchange in up to ``most`` sentences, in its own words; their stops are left out, so that each is one."""
+    words = _STOPS.sub(" ", said.words).split()
+    starts = range(0, min(len(words), most * SENTENCE_WORDS), SENTENCE_WORDS)
+    day = said.moment.rpartition(",")[0]
+    parts = [" ".join(words[at : at + SENTENCE_WORDS]) for at in starts] or ["something without words"]
+    return [f"On {day} {said.speaker} said {part}." for part in parts]
+
+
+def refined(prompt: Prompt) -> Facts:
+    """A fact of each exchange, in the words of its longest sentence, unless a known fact has nearly all of them."""
+    shown = sections(prompt.text)
+    known = {entry.number: content_words(entry.text) for entry in entries(shown.get("known_facts", ""))}
+    facts = (_fact(one, known) for one in exchanges(shown["exchanges"]))
+    return Facts(facts=tuple(fact for fact in facts if fact is not None)[:MOST_FACTS])
+
+
+def _fact(said: Said, known: Mapping[int, frozenset[str]]) -> Refined | None:
+    longest = max(sentences(said.words), key=lambda one: len(content_words(one)), default="")
+    if not longest:
+        return None
+    text = f"{said.speaker} said {clipped(longest, FACT_WORDS)}"
+    shares = {number: share_in(text, told) for number, told in known.items()}
+    nearest = max(shares, key=lambda number: (shares[number], -number), default=None)
+    if nearest is not None and shares[nearest] >= KNOWN:
+        return None
+    changed = nearest is not None and shares[nearest] >= CHANGED
+    return Refined(
+        text=text,
+        type="update" if changed else "event",
+        exchanges=(said.number,),
+        start=iso_day(said.moment),
+        replaces=(nearest,) if changed and nearest is not None else (),
+    )

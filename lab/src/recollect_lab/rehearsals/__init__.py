@@ -1,0 +1,1 @@
+"""Run recipes over the sample conversation with recorded replies, and compare them."""

@@ -1,0 +1,86 @@
+"""Recipes side by side over the shipped sample: the same questions, answered with each one's recorded replies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from recollect.domain.usage import Cost, Usage
+from recollect.errors import ModelUnavailable, RecollectError
+from recollect_lab.recordings import Recording, ReplayReport, ReplayServer, Verdict, recording_path, verdicts_on
+from recollect_lab.rehearsals.plans import TWELVE, plan_named
+from recollect_lab.rehearsals.rehearsal import Answered, Progress, RehearsalResult, rehearse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """What a rehearsal came to, how well its recording fitted, and the verdicts by the questions' ids."""
+
+    result: RehearsalResult
+    report: ReplayReport
+    verdicts: Mapping[str, Verdict]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """How a recipe answered the questions that all are asked.
+
+    ``verdicts`` are in the order of the questions, ``None`` where an answer was not judged. ``built`` is what the
+    memory cost before the first question; ``asked`` what all of the answers cost together, and ``steps`` how many
+    steps each took.
+    """
+
+    recipe: str
+    verdicts: tuple[Verdict | None, ...]
+    built: Usage
+    asked: Usage
+    steps: tuple[int, ...]
+    fresh: bool
+
+    def count(self, verdict: Verdict) -> int:
+        return self.verdicts.count(verdict)
+
+
+async def replayed(name: str, progress: Progress, *, asked_at_once: int = 8) -> Replayed:
+    """Rehearse a plan with the recording of its name.
+
+    Raises:
+        InvalidInput: there is no such plan, or no such recording.
+        ModelUnavailable: it broke off, for example of a reply that is not recorded.
+    """
+    plan = plan_named(name)
+    with recording_path(name) as folder, ReplayServer(Recording.open(folder)) as server:
+        try:
+            result = await rehearse(plan, server.base_url, progress, asked_at_once=asked_at_once)
+        except RecollectError as exc:
+            raise ModelUnavailable(
+                f"the rehearsal broke off: {exc} ({server.report.told}; recollect recordings check {name} tells which)"
+            ) from exc
+        said = {one.question.id: one.answer.text for one in result.asked}
+        return Replayed(result=result, report=server.report, verdicts=verdicts_on(folder, said))
+
+
+def compared(name: str, replay: Replayed, questions: Sequence[str] = TWELVE) -> Compared:
+    """A line of the comparison.
+
+    Raises:
+        KeyError: one of the questions was not asked.
+    """
+    by_id = {one.question.id: one for one in replay.result.asked}
+    asked = [by_id[id_] for id_ in questions]
+    return Compared(
+        recipe=name,
+        verdicts=tuple(replay.verdicts.get(id_) for id_ in questions),
+        built=_summed(replay.result.built),
+        asked=sum((one.answer.receipt.usage for one in asked), Usage()),
+        steps=tuple(_steps(one) for one in asked),
+        fresh=replay.report.fresh,
+    )
+
+
+def _steps(one: Answered) -> int:
+    return len(one.answer.trace)
+
+
+def _summed(costs: Sequence[Cost]) -> Usage:
+    return sum((cost.usage for cost in costs), Usage())

@@ -1,0 +1,114 @@
+"""What is rehearsed over the shipped sample: a recipe, who the agent is, and what it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from recollect.domain.banks import Disposition, Profile
+from recollect.errors import InvalidInput
+from recollect.methods.emem.route import Routing
+from recollect.methods.emem.settings import RouteSettings
+from recollect.methods.recmem.consolidate import Consolidation
+from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
+from recollect.recipes import Recipe, recipe_named
+from recollect.retain.encode import EncodeSettings
+from recollect.retain.segments import SegmentSettings
+from recollect_lab.datasets.dataset import Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A rehearsal.
+
+    The first ``early`` sessions are kept and worked on before the others: ``reflected_early`` is asked in between,
+    ``reflected_late`` in the end. ``questions`` are ids of the sample's; all of them where it is empty. ``more`` are
+    put beside these. ``pinned`` are ids of messages that are kept as important.
+    """
+
+    recipe: Recipe
+    profile: Profile | None = None
+    early: int = 0
+    reflected_early: tuple[str, ...] = ()
+    reflected_late: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    more: tuple[Question, ...] = ()
+    pinned: frozenset[str] = frozenset()
+
+
+IRIS: Final = Profile(
+    name="Iris",
+    background="I am Iris, the assistant in a chat between two old friends, Ada and Bram.",
+    disposition=Disposition(skepticism=4, literalism=2, empathy=4, bias_strength=0.6),
+)
+
+TWELVE: Final = ("q06", "q15", "q17", "q22", "q25", "q31", "q40", "q43", "q47", "q49", "q60", "q65")
+"""Questions of every category, that of the unanswerable included."""
+
+_HINDSIGHT: Final = Plan(
+    recipe=recipe_named("hindsight"),
+    profile=IRIS,
+    early=6,
+    reflected_early=(
+        "Is remote work good for Ada's team?",
+        "Should Bram give up his job to bake on his own?",
+        "Was adopting Toby a good decision for Ada?",
+    ),
+    reflected_late=("Is remote work good for Ada's team?", "Is opening a bakery the right thing for Bram?"),
+)
+
+# In so short and varied a talk hardly anything recurs at the threshold for wordllama: a lower one shows how it goes on.
+_RECMEM: Final = Plan(
+    recipe=replace(
+        recipe_named("recmem"),
+        consolidate=(Consolidation(ConsolidateSettings(recurrence=Recurrence(theta_sim=0.33, theta_count=3))),),
+    ),
+    questions=TWELVE,
+    pinned=frozenset({"m033"}),
+)
+
+WHERE_AND_WHEN: Final = Question(
+    id="d1",
+    text="To which city is the relative moving whom Ada visited in May 2024?",
+    at=datetime.fromisoformat("2024-07-20T12:00:00+01:00"),
+    category="multi-hop",
+    answer="Porto",
+    evidence=("m136", "m168"),
+    sessions=("2024-05-19", "2024-07-11"),
+)
+"""The case of E-mem's appendix D: the time was said in one session, the place in another."""
+
+# The sample is as long as one segment of the usual length: shorter ones show what routing does.
+_EMEM: Final = Plan(
+    recipe=replace(
+        recipe_named("emem"),
+        encode=EncodeSettings(segments=SegmentSettings(length=1024, overlap=128)),
+        retrieve=Routing(RouteSettings(tau=4)),
+    ),
+    questions=TWELVE,
+    more=(WHERE_AND_WHEN,),
+)
+
+PLANS: Final[Mapping[str, Plan]] = {
+    "hindsight": _HINDSIGHT,
+    "remem": Plan(recipe=recipe_named("remem"), questions=TWELVE),
+    "remem_single": Plan(recipe=recipe_named("remem_single"), questions=TWELVE),
+    "memr3": Plan(recipe=recipe_named("memr3"), questions=TWELVE),
+    "emem": _EMEM,
+    "recmem": _RECMEM,
+    "default": Plan(recipe=recipe_named("default"), questions=TWELVE),
+}
+
+
+def plan_named(name: str) -> Plan:
+    """The rehearsal of that name, which is also that of its recording.
+
+    Raises:
+        InvalidInput: there is none.
+    """
+    try:
+        return PLANS[name]
+    except KeyError:
+        raise InvalidInput(f"no rehearsal {name!r}; there are: {', '.join(PLANS)}") from None

@@ -1,0 +1,1 @@
+"""Tables, means with intervals, and the provenance of figures."""

@@ -1,0 +1,134 @@
+"""Where a figure comes from. A number without this is no result."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from recollect.errors import NaiveDatetime
+from recollect_lab.datasets.dataset import Dataset
+
+PACKAGES = ("numpy", "wordllama", "usearch", "dateparser")
+_SECRET_ENDINGS = ("key", "token", "secret", "password")
+_ROOT = Path(__file__).resolve().parents[4]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkout:
+    """The commit that the package ran from, and whether files differed from it (untracked ones count)."""
+
+    commit: str
+    dirty: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """What has to be known to get a figure again.
+
+    ``checkout`` is ``None`` where the package runs from an installation. ``packages`` holds ``None`` for one that is
+    not installed. ``settings`` is a frozen dataclass of the caller's; ``at`` is when the run was started (aware).
+    """
+
+    dataset: str
+    checksum: str
+    recollect: str
+    checkout: Checkout | None
+    python: str
+    platform: str
+    cpus: int | None
+    packages: Mapping[str, str | None]
+    settings: object
+    at: datetime
+
+    def to_json(self) -> dict[str, object]:
+        """One JSON object. Settings whose name ends in key, token, secret or password are masked."""
+        return {
+            "dataset": {"name": self.dataset, "sha256": self.checksum},
+            "recollect": self.recollect,
+            "commit": self.checkout.commit if self.checkout else None,
+            "dirty": self.checkout.dirty if self.checkout else None,
+            "python": self.python,
+            "platform": self.platform,
+            "cpus": self.cpus,
+            "packages": dict(self.packages),
+            "settings": _plain(self.settings),
+            "at": self.at.isoformat(),
+        }
+
+
+def gather_provenance(dataset: Dataset, *, settings: object, at: datetime) -> Provenance:
+    """Look at the machine, the packages and the checkout; runs ``git``, and no network.
+
+    ``settings`` is a dataclass of whatever the caller chose; ``at`` is the time to publish the figures under.
+
+    Raises:
+        NaiveDatetime: ``at`` has no zone.
+    """
+    if at.tzinfo is None:
+        raise NaiveDatetime("the time of an evaluation")
+    return Provenance(
+        dataset=dataset.name,
+        checksum=dataset.checksum,
+        recollect=_version("recollect") or "unknown",
+        checkout=find_checkout(_ROOT),
+        python=platform.python_version(),
+        platform=platform.platform(),
+        cpus=os.cpu_count(),
+        packages={name: _version(name) for name in PACKAGES},
+        settings=settings,
+        at=at,
+    )
+
+
+def find_checkout(root: Path) -> Checkout | None:
+    """The commit of the repository whose top folder is ``root``.
+
+    A repository further up is not asked: an installation in somebody's project would go by that project's commit.
+    """
+    top = _git(root, "rev-parse", "--show-toplevel")
+    commit = _git(root, "rev-parse", "HEAD")
+    changes = _git(root, "status", "--porcelain")
+    if top is None or commit is None or changes is None or Path(top).resolve() != root.resolve():
+        return None
+    return Checkout(commit=commit, dirty=bool(changes))
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    command = ["git", "-C", str(folder), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _plain(value: object) -> object:
+    """A value as JSON has it; what JSON has no word for is given as its ``str``."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return _masked((field.name, getattr(value, field.name)) for field in fields(value))
+    if isinstance(value, Mapping):
+        return _masked((str(name), held) for name, held in value.items())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(one) for one in value]
+    if isinstance(value, Enum):
+        return _plain(value.value)
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def _masked(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
+    """Reports are published: a secret in the settings is shown as set or not set, never as itself."""
+    return {name: "***" if value and name.lower().endswith(_SECRET_ENDINGS) else _plain(value) for name, value in pairs}

@@ -1,0 +1,237 @@
+"""MemR3 over three memories that hold the same messages: a bank, Mem0 in raw mode, a LangGraph store in memory.
+
+The messages are those of the shipped sample, the questions some of the same twelve that every recipe is asked. What is
+asked of the model depends on nothing that changes from run to run, such as the ids that Mem0 makes up: replies can be
+recorded once and replayed. All three search with wordllama's embeddings, and nothing is downloaded or sent anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from recollect.app import Memory, embedder_named, rehearsed_model
+from recollect.domain.answers import Answer
+from recollect.domain.messages import Message
+from recollect.errors import InvalidInput, MissingExtra
+from recollect.integrations import Fields, answer_over
+from recollect.models.embedder import Embedder
+from recollect.models.language import LanguageModel
+from recollect.sample import sample_path
+from recollect_lab.calendar import Calendar
+from recollect_lab.datasets.dataset import Conversation, Question
+from recollect_lab.datasets.jsonl import load
+from recollect_lab.rehearsals.rehearsal import Answered, Progress
+from recollect_lab.rehearsals.token_f1 import token_f1
+
+NAME: Final = "adapters"
+"""The recording of the three runs."""
+
+QUESTIONS: Final = ("q06", "q15", "q49", "q65")
+"""Of the twelve: what one message tells, what takes two sessions, what was corrected later, and what nobody said."""
+
+EMBEDDER: Final = "wordllama"
+
+_USER: Final = "sample"
+_KEPT: Final = Fields(id="message_id", sources="message_id")
+
+Ask = Callable[[Question], Any]
+
+
+async def adapter_run(base_url: str, backend: str, progress: Progress = lambda _: None) -> tuple[Answered, ...]:
+    """Keep the sample's messages in a memory, and ask it the questions through MemR3; gives the answers in their order.
+
+    Args:
+        base_url: of the endpoint that answers for the model, such as a replayed recording's.
+        backend: ``bank``, ``mem0`` or ``langgraph``.
+        progress: is told what was done.
+
+    Raises:
+        InvalidInput: there is no such backend.
+        MissingExtra: its package is not installed.
+        ModelError: a question could not be answered.
+    """
+    return await over(backend, rehearsed_model(base_url), progress)
+
+
+async def over(backend: str, model: LanguageModel, progress: Progress = lambda _: None) -> tuple[Answered, ...]:
+    """The same with any model.
+
+    Raises:
+        InvalidInput, MissingExtra, ModelError: as :func:`adapter_run`.
+    """
+    if backend not in BACKENDS:
+        raise InvalidInput(f"no backend {backend!r}; there are: {', '.join(BACKENDS)}")
+    with sample_path() as path:
+        conversation = load(path).conversations[0]
+    questions = [one for one in conversation.questions if one.id in QUESTIONS]
+    with TemporaryDirectory(prefix="recollect-adapters-") as folder:
+        async with BACKENDS[backend](conversation, model, Path(folder)) as ask:
+            progress(f"{backend} holds {sum(len(session.messages) for session in conversation.sessions)} messages")
+            answers: list[Answer] = []
+            for question in questions:
+                answers.append(await ask(question))
+                progress(f"{backend} was asked: {question.text}")
+    return tuple(
+        Answered(question=question, answer=answer, f1=token_f1(answer.text, question.answer))
+        for question, answer in zip(questions, answers, strict=True)
+    )
+
+
+@asynccontextmanager
+async def _bank(conversation: Conversation, model: LanguageModel, folder: Path) -> AsyncIterator[Ask]:
+    clock = Calendar(conversation.sessions[0].at)
+    async with Memory.open(folder, recipe="memr3", model=model, clock=clock) as memory:
+        bank = await memory.bank(_USER)
+        for session in conversation.sessions:
+            clock.set(session.at + timedelta(hours=1))
+            await bank.retain(session.messages, session=session.id)
+
+        async def ask(question: Question) -> Answer:
+            return await bank.ask(question.text, now=question.at)
+
+        yield ask
+
+
+@asynccontextmanager
+async def _mem0(conversation: Conversation, model: LanguageModel, folder: Path) -> AsyncIterator[Ask]:
+    from recollect.integrations.mem0 import Mem0Retriever
+
+    memory = raw_mem0(folder, asynchronous=True, embedder=embedder_named(EMBEDDER))
+    for session in conversation.sessions:
+        for message in session.messages:
+            assert message.at is not None
+            await memory.add(
+                [{"role": message.role.value, "content": _words(message), "name": message.speaker}],
+                user_id=_USER,
+                run_id=session.id,
+                metadata={_KEPT.id: message.id, _KEPT.at: message.at.isoformat()},
+                infer=False,
+            )
+    retriever = Mem0Retriever(memory, filters={"user_id": _USER}, fields=_KEPT)
+    try:
+        yield partial(_asked, retriever, model)
+    finally:
+        memory.close()
+
+
+@asynccontextmanager
+async def _langgraph(conversation: Conversation, model: LanguageModel, folder: Path) -> AsyncIterator[Ask]:
+    try:
+        from langgraph.store.memory import InMemoryStore
+    except ImportError as exc:
+        raise MissingExtra("langgraph", "langgraph") from exc
+    from recollect.integrations.langgraph import LangGraphRetriever
+
+    embedder = embedder_named(EMBEDDER)
+
+    async def embed(texts: list[str]) -> list[list[float]]:
+        vectors: list[list[float]] = (await embedder.embed(texts)).tolist()
+        return vectors
+
+    store = InMemoryStore(index={"dims": embedder.dimension, "embed": embed, "fields": ["text"]})
+    for session in conversation.sessions:
+        for message in session.messages:
+            assert message.at is not None
+            assert message.id is not None
+            value = {
+                "text": _words(message),
+                "speaker": message.speaker,
+                "session": session.id,
+                _KEPT.at: message.at.isoformat(),
+                _KEPT.id: message.id,
+            }
+            await store.aput((_USER, session.id), message.id, value)
+    yield partial(_asked, LangGraphRetriever(store, (_USER,), fields=_KEPT), model)
+
+
+def _words(message: Message) -> str:
+    """What a message says, with what its pictures show, as a bank keeps it."""
+    return message.text + "".join(f"\n[{caption}]" for caption in message.captions)
+
+
+async def _asked(retriever: Any, model: LanguageModel, question: Question) -> Answer:
+    return await answer_over(retriever, question.text, model=model, now=question.at)
+
+
+BACKENDS: Final[Mapping[str, Any]] = {"bank": _bank, "mem0": _mem0, "langgraph": _langgraph}
+"""How the messages are kept and the questions asked, by name."""
+
+
+def raw_mem0(folder: Path, *, asynchronous: bool, embedder: Embedder) -> Any:
+    """A ``mem0.Memory`` or ``mem0.AsyncMemory`` whose vectors lie in a folder; no model is asked, and nothing is sent.
+
+    It is for messages that are added with ``infer=False``: its language model has no key.
+
+    Raises:
+        MissingExtra: mem0ai is not installed.
+    """
+    try:
+        with _silenced(folder):
+            from mem0 import AsyncMemory, Memory
+            from mem0.configs.base import MemoryConfig
+            from mem0.embeddings.base import EmbeddingBase
+    except ImportError as exc:
+        raise MissingExtra("mem0ai", "mem0") from exc
+
+    class Ours(EmbeddingBase):
+        def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+            vectors: list[list[float]] = _waited(embedder, [text])
+            return vectors[0]
+
+        def embed_batch(self, texts: list[str], memory_action: str = "add") -> list[list[float]]:
+            return _waited(embedder, texts)
+
+    nowhere = {"provider": "openai", "config": {"api_key": "none", "model": "none"}}
+    dimension = embedder.dimension
+    config = MemoryConfig(
+        vector_store={
+            "provider": "qdrant",
+            "config": {"path": str(folder / "qdrant"), "embedding_model_dims": dimension, "on_disk": True},
+        },
+        llm=nowhere,
+        embedder=nowhere,
+        history_db_path=":memory:",
+    )
+    memory = (AsyncMemory if asynchronous else Memory)(config)
+    ours = Ours()
+    ours.config.embedding_dims = dimension
+    memory.embedding_model = ours
+    return memory
+
+
+def _waited(embedder: Embedder, texts: list[str]) -> list[list[float]]:
+    async def embed() -> list[list[float]]:
+        vectors: list[list[float]] = (await embedder.embed(texts)).tolist()
+        return vectors
+
+    with ThreadPoolExecutor(1) as aside:  # Mem0 waits for embeddings, be it in a thread where an event loop runs
+        return aside.submit(asyncio.run, embed()).result()
+
+
+@contextmanager
+def _silenced(folder: Path) -> Iterator[None]:
+    """Mem0 reads once, when it is imported, whether it may send what is done with it, and where its own folder is."""
+    if "mem0" in sys.modules:
+        yield
+        return
+    ours = {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder / "mem0")}
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,78 @@
+"""Commands of other packages: each is an entry point of the group ``recollect.commands``.
+
+The entry point has the name of the command, and leads to a ``typer.Typer``: one with a single command becomes that
+command, one with several a group of commands. It is loaded when its command or the list of all commands is asked for.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final
+
+import typer
+
+from recollect.cli.running import Commands, failure
+
+GROUP: Final = "recollect.commands"
+
+REPLACEABLE: Final = frozenset({"demo", "eval", "recordings"})
+"""Commands of ours that the laboratory may replace: without it they do less, or only say that it is missing."""
+
+ANY_ARGUMENTS: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+class ExtensibleCommands(Commands):
+    """Our commands, and those of other packages. A package cannot take the name of a command of ours."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        ours = super().list_commands(ctx)
+        return [*ours, *sorted(_added_by_name().keys() - set(ours))]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        ours = super().get_command(ctx, cmd_name)
+        if ours is not None and cmd_name not in REPLACEABLE:
+            return ours
+        added = _added_by_name().get(cmd_name)
+        return ours if added is None else _load(added)
+
+
+def _added_by_name() -> dict[str, EntryPoint]:
+    """Where several packages add a command of one name, the first package by the alphabet has it."""
+    found = sorted(entry_points(group=GROUP), key=_package, reverse=True)
+    return {entry_point.name: entry_point for entry_point in found}
+
+
+def _load(entry_point: EntryPoint) -> Any:
+    """Load a command; one that cannot be loaded becomes a command that says so, so that the others still work."""
+    try:
+        loaded = entry_point.load()
+        if not isinstance(loaded, typer.Typer):
+            raise TypeError(f"{entry_point.value} is no typer.Typer")
+        return _command(loaded, entry_point.name)
+    except Exception as exc:  # whatever another package raises while it is imported
+        return _broken(f"{type(exc).__name__}: {exc}", entry_point)
+
+
+def _command(added: typer.Typer, name: str) -> Any:
+    """Return a Typer's only command, or the group of its commands."""
+    around = typer.Typer(rich_markup_mode=None, add_completion=False)
+    around.add_typer(added, name=name)
+    group: Any = typer.main.get_group(around).commands[name]
+    if len(group.commands) > 1 or added.registered_callback is not None:
+        return group
+    (only,) = group.commands.values()
+    only.name = name
+    return only
+
+
+def _broken(reason: str, entry_point: EntryPoint) -> Any:
+    def fail() -> None:
+        raise failure(f"the command {entry_point.name} of {_package(entry_point)} cannot be loaded: {reason}")
+
+    app = typer.Typer()
+    app.command(short_help=f"Cannot be loaded ({_package(entry_point)}).", context_settings=ANY_ARGUMENTS)(fail)
+    return _command(app, entry_point.name)
+
+
+def _package(entry_point: EntryPoint) -> str:
+    return "an unknown package" if entry_point.dist is None else entry_point.dist.name

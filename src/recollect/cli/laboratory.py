@@ -1,0 +1,31 @@
+"""Stand-ins for the commands of the laboratory, where the package ``recollect-lab`` is not installed."""
+
+from __future__ import annotations
+
+import typer
+
+from recollect.cli.output import remark
+
+WRONG_USAGE = 2
+
+
+def eval_() -> None:
+    """Measure, on data with known answers.
+
+    It comes with the laboratory: pip install recollect-lab
+    """
+    raise laboratory_missing("recollect eval")
+
+
+def recordings() -> None:
+    """List, check and record replies of language models.
+
+    It comes with the laboratory: pip install recollect-lab
+    """
+    raise laboratory_missing("recollect recordings")
+
+
+def laboratory_missing(what: str) -> typer.Exit:
+    """Say that the laboratory is missing; return the exception to raise."""
+    remark(f"error: {what} needs the laboratory; run: pip install recollect-lab")
+    return typer.Exit(WRONG_USAGE)

@@ -1,1 +1,0 @@
-"""The evaluation harness: known questions, put to a bank, scored, with provenance beside every number."""
