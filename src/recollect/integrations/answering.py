@@ -1,4 +1,4 @@
-"""MemR3 without a bank: over whatever finds evidence."""
+"""Run MemR3 without a bank, over any retriever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Over a Chroma collection: what MemR3 finds there."""
+"""Retrieve evidence from a Chroma collection."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from recollect.integrations.foreign import ForeignRetriever, Found, called
 class ChromaRetriever(ForeignRetriever):
     """Finds evidence in a Chroma collection, synchronous or not. See :class:`recollect.ports.Retriever`.
 
-    With ``fields.id``, what was seen is left out by Chroma's own filters; without, more is asked for. Scores are
-    distances with their sign turned, so that more is better.
+    With ``fields.id``, Chroma's own filters exclude the evidence that was seen before. Without it, more is requested.
+    Scores are distances with the opposite sign, so that a higher score is better.
 
     Args:
-        collection: a ``Collection`` or an ``AsyncCollection``; its embedding function embeds the queries.
-        where: Chroma's own filter, to narrow every search to.
-        fields: where the documents' metadata hold what.
-        deadline_s: how long it may take, in seconds.
+        collection: a ``Collection`` or an ``AsyncCollection``. Its embedding function embeds the queries.
+        where: Chroma's own filter, applied to every search.
+        fields: the keys in the metadata of the documents.
+        deadline_s: the maximum time of a search, in seconds.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Where a memory of somebody else's keeps what a message has besides its words."""
+"""Name the metadata keys under which another memory keeps the time, the speaker and the session of a message."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from recollect.integrations.foreign import Found
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """The keys of a piece's metadata under which stand when it was said, by whom, and in which session.
+    """The keys in the metadata of a piece for its time, its speaker and its session.
 
-    ``at`` may hold a datetime, ISO 8601 or seconds since 1970; a time without a zone is as good as none, since no zone
-    is guessed. ``sources`` holds the ids of the messages behind a piece, one or several. ``id`` holds an id that
-    outlasts the backend's own, where there is one: with it, backends that can filter leave out themselves what was
-    seen already. What is not there is left empty.
+    ``at`` may hold a datetime, ISO 8601 or seconds since 1970. A time without a zone is ignored, because no zone is
+    guessed. ``sources`` holds the ids of the messages behind a piece, one or several. ``id`` holds an id that is more
+    stable than that of the backend. With it, backends that can filter exclude the pieces that were seen before. A
+    missing key leaves its field empty.
     """
 
     at: str = "at"
@@ -42,16 +42,16 @@ def found_in(
     score: float = 0.0,
     kind: ItemKind = ItemKind.TURN,
 ) -> Found:
-    """A piece with what its metadata tells of it.
+    """Return a piece with the fields that its metadata holds.
 
     Args:
-        metadata: whatever the backend keeps beside the words.
-        fields: where in it stands what.
-        text: the words.
-        own_id: the backend's id; made of the words where it has none.
-        at: when the backend stored it, where the metadata does not say when it was said.
-        score: on the backend's scale.
-        kind: what it is.
+        metadata: the metadata that the backend keeps next to the text.
+        fields: the keys in the metadata.
+        text: the text of the piece.
+        own_id: the id in the backend. Without one, the id is made from the text.
+        at: the time when the backend stored the piece. It counts if the metadata has no time.
+        score: the score, on the scale of the backend.
+        kind: the kind of item.
     """
     lasting = metadata.get(fields.id) if fields.id else None
     return Found(
@@ -67,12 +67,12 @@ def found_in(
 
 
 def id_of(text: str) -> str:
-    """An id of a text that has none: the same in every process."""
+    """Return an id for a text without one. It is the same in every process."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def moment(value: object) -> datetime | None:
-    """An aware moment from a datetime, ISO 8601 or seconds since 1970; ``None`` for anything else."""
+    """Return an aware moment from a datetime, ISO 8601 or seconds since 1970, or ``None`` for anything else."""
     try:
         if isinstance(value, str):
             value = datetime.fromisoformat(value)

@@ -1,4 +1,4 @@
-"""Over a memory that is not ours: what a retriever has to do besides asking it."""
+"""Retrieve from other memories: deadlines, exclusions, budgets and receipts around their searches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from recollect.store.protocol import StoreReader
 from recollect.text.tokens import count_all
 
 MOST: Final = 10_000
-"""More than this is asked of no backend at once."""
+"""The maximum number of pieces that a backend is asked for at once."""
 
 STOPPED: Final = "{name} was asked for {count} pieces at once, and for no more: most of them were seen already"
 NARROWED: Final = "{name} cannot be narrowed to {fields}: what it brought is from all it holds"
@@ -30,10 +30,10 @@ UNDATED: Final = "{name} does not tell when {count} of {all} pieces were said: t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A piece of what a backend holds.
+    """A piece that a backend holds.
 
-    ``at`` is when it was said or stored, ``None`` where the backend does not tell. ``sources`` are the ids of the
-    messages behind it; its own where they are left out. ``score`` is on the backend's own scale.
+    ``at`` is the time when it was said or stored, or ``None`` if the backend does not know it. ``sources`` are the ids
+    of the messages behind it, or its own id if they are left out. ``score`` is on the scale of the backend.
     """
 
     id: str
@@ -48,29 +48,29 @@ class Found:
 
 
 class Backend(Protocol):
-    """What is asked of a memory of somebody else's."""
+    """The operations that another memory must offer."""
 
     @property
     def name(self) -> str:
-        """What its arm is called in receipts."""
+        """Return the name of its arm in receipts."""
         ...
 
     @property
     def masks(self) -> bool:
-        """Whether a search leaves out what it is told to; else more is asked for, and it is left out here."""
+        """Return true if a search excludes the given ids. If it does not, more is requested and filtered here."""
         ...
 
     async def search(self, text: str, count: int, exclude: frozenset[str]) -> Sequence[Found]:
-        """At most ``count`` pieces, best first; whatever it raises is told in the receipt.
+        """Return at most ``count`` pieces, the best first. The receipt reports any error.
 
-        Fewer mean that there are no more to be had.
+        Fewer pieces mean that there are no more.
         """
         ...
 
 
 @dataclass(slots=True)
 class _Search:
-    """How far a search is: what it has found that is new, best first, and what a reader should know about it."""
+    """The state of a search: its new pieces, the best first, and notes for the reader."""
 
     query: Query
     backend: Backend
@@ -79,7 +79,7 @@ class _Search:
     notes: list[str] = field(default_factory=list)
 
     async def run(self) -> None:
-        """Ask for more and more, until as many new pieces are there as are wanted, or there are no more."""
+        """Request more and more pieces, until there are enough new ones or no more at all."""
         exclude = self.query.scope.exclude
         count = self.query.limit + (0 if self.backend.masks else len(exclude))
         while True:
@@ -94,24 +94,24 @@ class _Search:
 
 
 class ForeignRetriever:
-    """Finds evidence in a memory of somebody else's. See :class:`recollect.ports.Retriever`.
+    """Finds evidence in another memory. See :class:`recollect.ports.Retriever`.
 
-    ``limit``, ``max_tokens`` and what is to be left out are kept to; what else a query narrows to is not, and the
-    receipt says so.
+    It respects ``limit``, ``max_tokens`` and exclusions. It ignores the other restrictions of a query, and the receipt
+    says so.
 
     Args:
-        backend: what is asked.
-        deadline_s: how long it may take, in seconds, however often it is asked.
+        backend: the memory to search.
+        deadline_s: the maximum time in seconds, for all requests together.
     """
 
     def __init__(self, backend: Backend, *, deadline_s: float = 30.0) -> None:
         self._backend, self._deadline_s = backend, deadline_s
 
     async def retrieve(self, query: Query, reader: StoreReader) -> Recall:
-        """Find evidence; the reader is not needed.
+        """Find evidence. The reader is not used.
 
         Raises:
-            RecallFailed: the backend failed, or took too long, before it had brought anything.
+            RecallFailed: the backend failed, or took too long, before it returned anything.
         """
         began = time.perf_counter()
         search = _Search(query, self._backend)
@@ -132,7 +132,9 @@ class ForeignRetriever:
 
 
 def unseen(found: Sequence[Found], exclude: frozenset[str]) -> tuple[Found, ...]:
-    """What of it is new, each once: neither itself nor a message behind it is to be left out."""
+    """Return the new pieces, each once. A piece is new if neither its id nor that of a message behind it is
+    excluded.
+    """
     new: dict[str, Found] = {}
     for one in found:
         if one.id not in exclude and exclude.isdisjoint(one.sources):
@@ -141,7 +143,7 @@ def unseen(found: Sequence[Found], exclude: frozenset[str]) -> tuple[Found, ...]
 
 
 def narrowed(scope: Scope) -> tuple[str, ...]:
-    """What a scope asks for besides leaving something out, in words."""
+    """Return the restrictions of a scope except exclusions, in words."""
     asked = {
         "kinds": scope.kinds,
         "sessions": scope.sessions,
@@ -154,7 +156,9 @@ def narrowed(scope: Scope) -> tuple[str, ...]:
 
 
 async def called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What a function gives, asynchronous or not; one that is not runs in a thread, since it may wait."""
+    """Return the result of a function, asynchronous or not. A synchronous function runs in a thread, because it may
+    wait.
+    """
     if inspect.iscoroutinefunction(function):
         return await function(*args, **kwargs)
     given = await asyncio.to_thread(function, *args, **kwargs)
@@ -195,7 +199,7 @@ def _receipt(
 
 
 def _notes(search: _Search, shown: Sequence[Found]) -> Iterator[str]:
-    """What could not be kept to, and what is not known."""
+    """Yield the restrictions that were ignored, and the facts that are unknown."""
     name = search.backend.name
     if fields := narrowed(search.query.scope):
         yield NARROWED.format(name=name, fields=", ".join(fields))

@@ -1,4 +1,4 @@
-"""Over Graphiti: the facts on the edges of its graph."""
+"""Retrieve facts from the edges of a Graphiti graph."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from recollect.integrations.foreign import ForeignRetriever, Found
 class GraphitiRetriever(ForeignRetriever):
     """Finds facts on the edges of a ``graphiti_core.Graphiti``. See :class:`recollect.ports.Retriever`.
 
-    A fact counts as said at its episode's reference time, else when Graphiti stored it, and has happened from
-    ``valid_at`` to ``invalid_at``. Its sources are the ids of its episodes. Graphiti cannot leave out edges by their
-    ids: more is asked for.
+    A fact counts as said at the reference time of its episode, or else at the time when Graphiti stored it. It happened
+    from ``valid_at`` to ``invalid_at``. Its sources are the ids of its episodes. Graphiti cannot exclude edges by their
+    ids, so more is requested.
 
     Args:
-        graphiti: what is asked; its own settings say what it sends where.
-        group_ids: the parts of its graph to search in; all where left out.
-        config: a ``SearchConfig``, whose limit is set anew for each search; Graphiti's hybrid search over edges, ranked
-            by reciprocal ranks, where left out.
-        search_filter: a ``SearchFilters``, to narrow every search to.
-        deadline_s: how long it may take, in seconds.
+        graphiti: the graph. Its own settings say which data it sends where.
+        group_ids: the parts of the graph to search, all by default.
+        config: a ``SearchConfig``. Each search sets its limit. The default is Graphiti's hybrid search over edges,
+            ranked by reciprocal ranks.
+        search_filter: a ``SearchFilters``, applied to every search.
+        deadline_s: the maximum time of a search, in seconds.
 
     Raises:
         MissingExtra: graphiti-core is not installed.
@@ -53,7 +53,7 @@ class _Graphiti:
         self._group_ids = None if group_ids is None else list(group_ids)
 
     async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[Found]:
-        # Not Graphiti.search: it writes the limit into a configuration that all searches of the process share.
+        # Graphiti.search is not used, because it writes the limit into a configuration that all searches share.
         given = await self._graphiti.search_(
             text,
             config=self._config.model_copy(update={"limit": count}),
@@ -86,7 +86,7 @@ def _found(edge: Any, score: float) -> Found:
 
 
 def _held(edge: Any) -> Interval | None:
-    """From when to when it was so; an end that lies before the start is none."""
+    """Return the interval in which the fact was true, or ``None`` if its end lies before its start."""
     start, end = moment(edge.valid_at), moment(edge.invalid_at)
     if start is None and end is None:
         return None

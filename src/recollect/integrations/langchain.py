@@ -1,4 +1,4 @@
-"""LangChain both ways: its retrievers and vector stores under MemR3, and a bank as one of its retrievers."""
+"""Use LangChain's retrievers and vector stores under MemR3, and a bank as a LangChain retriever."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ except ImportError as exc:
 class LangChainRetriever(ForeignRetriever):
     """Finds evidence with a ``BaseRetriever`` or a ``VectorStore``. See :class:`recollect.ports.Retriever`.
 
-    More is asked for where what it brings was seen already. A retriever that takes no ``k`` brings as many documents
-    as it likes: those that were seen are dropped, and no others come in their place.
+    It requests more if the result contains documents that were seen before. A retriever without ``k`` decides alone how
+    many documents it returns. Those that were seen before are dropped, and no others replace them.
 
     Args:
         source: the retriever, or the vector store.
-        fields: where the documents' metadata hold what; a document without an id gets one made of its words.
-        deadline_s: how long it may take, in seconds.
+        fields: the keys in the metadata of the documents. A document without an id gets one made from its text.
+        deadline_s: the maximum time of a search, in seconds.
     """
 
     def __init__(
@@ -71,22 +71,22 @@ class _LangChain:
 
 
 def takes_k(retriever: BaseRetriever) -> bool:
-    """Whether a retriever can be told how many documents to bring."""
+    """Return true if a retriever accepts the number of documents to return."""
     parameters = inspect.signature(type(retriever)._aget_relevant_documents).parameters.values()
     return any(one.name == "k" or one.kind is one.VAR_KEYWORD for one in parameters)
 
 
 class BankRetriever(BaseRetriever):
-    """A bank as a LangChain retriever: documents with the ids of what they rest on in their metadata.
+    """A bank as a LangChain retriever. The metadata of a document has the ids of its sources.
 
-    ``metadata`` holds ``kind``, ``session``, ``speaker``, ``sources`` (ids of messages, the one it is about first),
+    ``metadata`` holds ``kind``, ``session``, ``speaker``, ``sources`` (ids of messages, the main one first),
     ``mentioned`` (ISO 8601, or ``None``), ``occurred`` (start, end and precision, or ``None``), ``score`` and
-    ``tokens``. A bank of :class:`recollect.sync.Memory` works with ``invoke`` and ``ainvoke``; an asynchronous one with
-    ``ainvoke``, and with ``invoke`` from other threads than its own.
+    ``tokens``. A bank of :class:`recollect.sync.Memory` works with ``invoke`` and ``ainvoke``. An asynchronous bank
+    works with ``ainvoke``, and with ``invoke`` from other threads than its own.
 
     Args:
         bank: the bank.
-        narrowed: how it is searched, as ``bank.recall`` takes it; ``k`` of a call takes the place of ``limit``.
+        narrowed: the options of ``bank.recall``. The ``k`` of a call replaces ``limit``.
     """
 
     _portal: Any
@@ -116,7 +116,7 @@ class BankRetriever(BaseRetriever):
 
 
 def document_of(evidence: Evidence) -> Document:
-    """A piece of evidence as a document; its metadata can be written as JSON."""
+    """Return a piece of evidence as a document. Its metadata can be written as JSON."""
     return Document(
         id=evidence.id,
         page_content=evidence.text,

@@ -1,4 +1,4 @@
-"""Over Mem0: what MemR3 finds there."""
+"""Retrieve evidence from Mem0."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from recollect.integrations.foreign import ForeignRetriever, Found, called
 class Mem0Retriever(ForeignRetriever):
     """Finds evidence in a ``mem0.Memory`` or ``mem0.AsyncMemory``. See :class:`recollect.ports.Retriever`.
 
-    Memories count as said when their metadata says, else when Mem0 stored them; as said by their ``actor_id`` where
-    the metadata names nobody, and in the session of their ``run_id``. With ``fields.id``, what was seen is left out by
-    Mem0's own filters, as far as its vector store knows them; without, more is asked for.
+    The metadata gives the time of a memory, or else the time when Mem0 stored it. Its speaker is its ``actor_id`` if
+    the metadata names nobody, and its session is its ``run_id``. With ``fields.id``, Mem0's own filters exclude the
+    memories that were seen before, if its vector store supports these filters. Without it, more is requested.
 
     Args:
-        memory: the memory; its own settings say what it sends where.
-        filters: what Mem0 is to search in; it wants one of ``user_id``, ``agent_id`` and ``run_id``.
-        fields: where the memories' metadata hold what.
-        threshold: the least score, 0 to 1; Mem0's own default of 0.1 would hide what is there.
-        deadline_s: how long it may take, in seconds.
+        memory: the memory. Its own settings say which data it sends where.
+        filters: the part of Mem0 to search. Mem0 requires one of ``user_id``, ``agent_id`` and ``run_id``.
+        fields: the keys in the metadata of the memories.
+        threshold: the minimum score, 0 to 1. Mem0's own default of 0.1 would hide memories.
+        deadline_s: the maximum time of a search, in seconds.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Over a plain function that finds texts."""
+"""Retrieve evidence with a plain function that finds texts."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from recollect.integrations.foreign import MOST, ForeignRetriever, Found, called
 Piece: TypeAlias = (
     str | tuple[str, str] | tuple[str, str, datetime | None] | tuple[str, str, datetime | None, str] | Found
 )
-"""A text; or its id, the text, when it was said (aware, or ``None``), and by whom; or all there is to tell."""
+"""A text; or its id, the text, its time (aware, or ``None``) and its speaker; or a complete piece."""
 
 Finder: TypeAlias = Callable[[str, int, frozenset[str]], Iterable[Piece] | Awaitable[Iterable[Piece]]]
-"""Takes a query, how many pieces are wanted, and the ids of those to leave out; gives pieces, best first."""
+"""Takes a query, the wanted number of pieces and the ids to exclude. Returns pieces, the best first."""
 
 
 class CallableRetriever(ForeignRetriever):
     """Finds evidence with a function, asynchronous or not. See :class:`recollect.ports.Retriever`.
 
-    The function may leave the ids alone that it is told to leave out: what it brings of these is dropped, and it is
-    asked for more. A text without an id gets one that is made of its words.
+    The function may ignore the ids to exclude. Its pieces with these ids are dropped, and it is asked for more. A text
+    without an id gets one made from its words.
 
     Args:
-        find: takes the query, how many pieces are wanted and the ids to leave out, and gives pieces, best first. One
-            that is not asynchronous runs in a thread, also where it yields its pieces one by one.
-        name: what its arm is called in receipts.
-        deadline_s: how long it may take, in seconds.
+        find: takes the query, the wanted number of pieces and the ids to exclude, and returns pieces, the best first. A
+            synchronous function runs in a thread, even if it yields its pieces one by one.
+        name: the name of its arm in receipts.
+        deadline_s: the maximum time of a search, in seconds.
     """
 
     def __init__(self, find: Finder, *, name: str = "callable", deadline_s: float = 30.0) -> None:
@@ -49,20 +49,20 @@ class _Function:
         return [_found(piece) for piece in _listed(await called(find, text, count, exclude))]
 
     def _brought(self, text: str, count: int, exclude: frozenset[str]) -> list[Piece] | Awaitable[Iterable[Piece]]:
-        """What the function gives; one that yields it does so here, in the thread."""
+        """Return the result of the function. A generator is read here, in the thread."""
         given = self._find(text, count, exclude)
         return given if isinstance(given, Awaitable) else _listed(given)
 
 
 def _listed(given: Iterable[Piece]) -> list[Piece]:
-    """Raises InvalidInput where it is a single text, whose characters would pass for pieces."""
+    """Return the pieces as a list. Raise InvalidInput for a single text, whose characters would look like pieces."""
     if isinstance(given, str):
         raise InvalidInput(f"{given!r} is one text; give a list of pieces")
     return list(islice(given, MOST))
 
 
 def _found(piece: Piece) -> Found:
-    """Raises InvalidInput where it is no piece."""
+    """Return a piece in full. Raise InvalidInput if the value is not a piece."""
     match piece:
         case Found():
             return piece
@@ -78,7 +78,7 @@ def _found(piece: Piece) -> Found:
 
 
 def _aware(at: object) -> datetime | None:
-    """Raises NaiveDatetime where a time has no zone."""
+    """Return the time. Raise NaiveDatetime if it has no zone."""
     if at is None or (isinstance(at, datetime) and at.utcoffset() is not None):
         return at
     raise NaiveDatetime("a piece's time") if isinstance(at, datetime) else InvalidInput(f"{at!r} is no time")

@@ -1,4 +1,4 @@
-"""From programs that wait to a bank that does not, and the other way round."""
+"""Connect synchronous programs to an asynchronous bank, and asynchronous programs to a synchronous one."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ OUTSIDE = (
 
 
 class Portal:
-    """A bank, for callers that wait and callers that do not.
+    """A bank for synchronous and asynchronous callers.
 
     Args:
-        bank: an asynchronous one belongs to the event loop that runs now, or when it is first awaited.
+        bank: an asynchronous bank belongs to the event loop that runs now, or that runs at its first use.
     """
 
     def __init__(self, bank: AnyBank) -> None:
@@ -34,10 +34,10 @@ class Portal:
         self._loop = None if self._facade else _running()
 
     def wait(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
-        """What a coroutine function gives, waited for.
+        """Wait for a coroutine function, and return its result.
 
         Raises:
-            RecollectError: an asynchronous bank's loop is the caller's, or was not running when this was made.
+            RecollectError: the event loop of an asynchronous bank is the caller's own, or was not running at the start.
         """
         if self._facade is not None:
             return self._facade.run(function, *args)
@@ -46,7 +46,7 @@ class Portal:
         return asyncio.run_coroutine_threadsafe(function(*args), self._loop).result()
 
     async def run(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
-        """What a coroutine function gives; where the bank lives in a thread of its own, from there."""
+        """Return the result of a coroutine function. It runs in the thread of the bank if the bank has one."""
         if self._facade is None:
             self._loop = _running()
             return await function(*args)

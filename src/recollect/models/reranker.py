@@ -1,4 +1,4 @@
-"""The seam to rerankers: one verb."""
+"""The port for rerankers. It has one verb."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Protocol
 
 
 class Reranker(Protocol):
-    """Scores passages against a query; only the order of the scores has a meaning (Hindsight, equation 16)."""
+    """Scores passages for a query. Only the order of the scores has a meaning (Hindsight, equation 16)."""
 
     @property
     def name(self) -> str: ...
 
     async def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        """One score a passage, in the passages' order; higher is better.
+        """Return one score for each passage, in the same order. Higher is better.
 
         Raises:
             ModelUnavailable: the model could not be loaded or reached.

@@ -1,4 +1,4 @@
-"""LangGraph both ways: its stores under MemR3, a bank as one of its stores, and MemR3's controller as its graph."""
+"""Use LangGraph's stores under MemR3, a bank as a LangGraph store, and MemR3's controller as a LangGraph graph."""
 
 from recollect.errors import MissingExtra
 

@@ -1,4 +1,4 @@
-"""What a store's items are in a bank, and which of them are meant."""
+"""Translate between the items of a LangGraph store and the messages of a bank, and filter them."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from recollect.errors import InvalidInput
 Namespace: TypeAlias = tuple[str, ...]
 Value: TypeAlias = dict[str, Any]
 
-_BETWEEN = "."  # no label of a namespace has one in it, and none is empty: LangGraph sees to that
+_BETWEEN = "."  # LangGraph ensures that no label contains a point and that no label is empty
 
 
 def session_of(namespace: Namespace) -> str:
-    """The session that holds a namespace's items."""
+    """Return the session that holds the items of a namespace."""
     return _BETWEEN.join(namespace)
 
 
 def namespace_of(session: str) -> Namespace:
-    """The namespace of a session, whoever named it."""
+    """Return the namespace of a session, also for sessions that did not come from a namespace."""
     return tuple(session.split(_BETWEEN))
 
 
 def ids_of(namespace: Namespace, key: str) -> tuple[str, str]:
-    """The ids that a message which holds an item may have: the one that is free is the next value's.
+    """Return the two ids that the message of an item may have. The free one is for the next value.
 
-    No other item's message has one of them: two points in a row end the session, which has none.
+    No message of another item has one of them: the session part ends with two points in a row, which no namespace has.
     """
     session = session_of(namespace)
     return f"{session}..0/{key}", f"{session}..1/{key}"
 
 
 def key_of(message: StoredMessage) -> str | None:
-    """The key that a message was put under; ``None`` where it was retained otherwise."""
+    """Return the key under which a message was put, or ``None`` for a message that was retained in another way."""
     ids = ids_of(namespace_of(message.session), "")
     return next((message.id.removeprefix(start) for start in ids if message.id.startswith(start)), None)
 
 
 def text_of(value: Mapping[str, Any]) -> str:
-    """A value as the words of a message.
+    """Return a value as the text of a message.
 
     Raises:
-        InvalidInput: it cannot be written as JSON.
+        InvalidInput: the value cannot be written as JSON.
     """
     try:
         return json.dumps(dict(value), ensure_ascii=False)
@@ -55,7 +55,7 @@ def text_of(value: Mapping[str, Any]) -> str:
 
 
 def item_of(message: StoredMessage) -> Item:
-    """A message as an item: one that was put with its value, another with text, speaker and time as its value."""
+    """Return a message as an item: with its value if it was put, or else with text, speaker and time as its value."""
     key = key_of(message)
     value = None if key is None else _value(message.text)
     if key is None or value is None:
@@ -70,7 +70,7 @@ def item_of(message: StoredMessage) -> Item:
 
 
 def scored(item: Item, score: float | None) -> SearchItem:
-    """An item as a search brings it."""
+    """Return an item as a search returns it."""
     return SearchItem(
         namespace=item.namespace,
         key=item.key,
@@ -90,12 +90,12 @@ def _value(text: str) -> Value | None:
 
 
 def below(namespace: Namespace, prefix: Namespace) -> bool:
-    """Whether a namespace is that one, or stands below it."""
+    """Return true if a namespace is the given one or lies below it."""
     return namespace[: len(prefix)] == prefix
 
 
 def listed(namespaces: Sequence[Namespace], op: ListNamespacesOp) -> list[Namespace]:
-    """Those that are meant, sorted; cut to a depth, each once."""
+    """Return the selected namespaces, sorted, cut to a depth, each once."""
     meant = [one for one in namespaces if all(_matches(one, condition) for condition in op.match_conditions or ())]
     if op.max_depth is not None:
         meant = [one[: op.max_depth] for one in meant]
@@ -116,7 +116,7 @@ def _matches(namespace: Namespace, condition: MatchCondition) -> bool:
 
 
 def fits(value: object, wanted: object) -> bool:
-    """Whether a value is what a filter asks for: equal, part by part, or as its operators say.
+    """Return true if a value passes a filter: it is equal part by part, or passes the operators of the filter.
 
     Raises:
         InvalidInput: there is no such operator.
@@ -152,7 +152,7 @@ def _compares(value: object, operator: str, wanted: object) -> bool:
 
 
 def _sign(value: Any, wanted: Any) -> float | None:
-    """How a number compares with another; ``None`` where one of them is none."""
+    """Return the sign of the comparison of two numbers, or ``None`` if one of them is not a number."""
     try:
         return float(value) - float(wanted)
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
 """MemR3's controller as a LangGraph graph, with the nodes of the paper (section 3.4).
 
-Its nodes are the steps of our own loop, so that both ask the models the same and give the same answer and trace. All
-that a question gathers on its way stands in the graph's state as frozen values.
+The nodes are the steps of our own loop, so both ask the models the same and return the same answer and trace. The state
+of the graph holds everything that a question collects, as frozen values.
 """
 
 from __future__ import annotations
@@ -38,13 +38,14 @@ from recollect.models.language import LanguageModel, Reply
 from recollect.ports import Retriever, unheard
 from recollect.store.protocol import StoreReader
 
-_ROUNDS: Final = 3  # nodes an iteration goes through: generate, router, and what was decided
+_ROUNDS: Final = 3  # the nodes of an iteration: generate, router, and the chosen one
 
 
 class Asked(TypedDict, total=False):
-    """What a graph is asked: a ``question`` in words, and the aware ``now`` it is asked in; or a whole ``query``.
+    """The input of a graph: a ``question`` in words and the aware ``now`` of the question, or a whole ``query``.
 
-    Nothing of it outlasts the first node: in a thread that a checkpointer keeps, it would answer the next question too.
+    The first node clears it. Otherwise, in a thread with a checkpointer, it would also be the input of the next
+    question.
     """
 
     question: Annotated[str, EphemeralValue]
@@ -53,14 +54,14 @@ class Asked(TypedDict, total=False):
 
 
 class Told(TypedDict, total=False):
-    """What a graph gives: the answer, with what was done in ``Answer.loop``."""
+    """The output of a graph: the answer with its trace."""
 
     answer: Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What the model gave at an iteration: a reply without type parameters, of which checkpointers know nothing."""
+    """The reply of the model in an iteration. It has no type parameters, because checkpointers do not support them."""
 
     value: Generated
     usage: Usage
@@ -74,7 +75,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """What gathers on the way, for the receipt and the trace. ``seconds`` is what all nodes have taken together."""
+    """The data for the receipt and the trace. ``seconds`` is the time of all nodes together."""
 
     rounds: tuple[Round, ...] = ()
     recalls: tuple[Recall, ...] = ()
@@ -85,7 +86,7 @@ class Gathered:
 
 
 class Course(Asked, Told, total=False):
-    """A graph's state: what is asked, the loop's own, what has gathered, and the iteration that is under way."""
+    """The state of a graph: the input, the state of the loop, the collected data, and the current iteration."""
 
     asked: Query
     state: State
@@ -140,7 +141,7 @@ def memr3_graph(
 
 
 class Nodes:
-    """What each node does; every one gives the changes that it makes to the graph's state."""
+    """The nodes of the graph. Each returns its changes to the state of the graph."""
 
     def __init__(
         self,
@@ -154,14 +155,14 @@ class Nodes:
         self._settings, self._clock = settings, clock
 
     async def start(self, course: Course) -> Course:
-        """Begin with a retrieval for the question as it stands."""
+        """Begin with a retrieval for the unchanged question."""
         query = course.get("query") or query_of(course["question"], Narrowing(now=course.get("now")), self._clock())
         first = Round(number=0, decision=Decision.RETRIEVE, why=Reason.START, query=query.text)
         state = State(question=query.text, mask=query.scope.exclude)
         return Course(asked=query, state=state, gathered=Gathered(), under_way=first)
 
     async def retrieve(self, course: Course) -> Course:
-        """Look for the question joined to the refinement; what was seen is masked (equation 5)."""
+        """Search for the question joined with the refinement. Evidence that was seen before is masked (equation 5)."""
         began, loop, state, done = self._taken_up(course)
         refinement = loop.replies[-1].value.refinement if done.number else ""
         try:
@@ -172,7 +173,7 @@ class Nodes:
         return _over(loop, course, began, state, done)
 
     async def generate(self, course: Course) -> Course:
-        """Bring evidence and gaps up to date, and have the model say what it wants (equation 3)."""
+        """Update evidence and gaps, and let the model choose the next action (equation 3)."""
         began, loop, state, _ = self._taken_up(course)
         done = Round(number=state.iteration, before=state.known, after=state.known)
         try:
@@ -189,13 +190,13 @@ class Nodes:
         return Course(under_way=done, gathered=_gathered(loop, course, began))
 
     async def reflect(self, course: Course) -> Course:
-        """Leave the reasoning for the next generation to read."""
+        """Keep the reasoning for the next generation."""
         began, loop, state, done = self._taken_up(course)
         state = reflected(state, loop.replies[-1].value.reasoning.strip())
         return _over(loop, course, began, state, done)
 
     async def answer(self, course: Course) -> Course:
-        """Answer from question, draft and evidence (equation 6); without evidence no model is asked."""
+        """Answer from question, draft and evidence (equation 6). Without evidence no model is called."""
         began, loop, state, done = self._taken_up(course)
         if done not in loop.rounds:
             loop.rounds.append(_longer(done, began))
@@ -203,18 +204,18 @@ class Nodes:
         return Course(answer=answer, gathered=_gathered(loop, course, began))
 
     async def end(self, course: Course) -> Course:
-        """Give the answer; there is nothing left to do."""
+        """Return the answer and end."""
         return Course()
 
     def after_retrieve(self, course: Course) -> str:
-        """To the answer where there is nothing to find at all, or the retrieval has failed."""
+        """Go to the answer if there is no evidence at all or the retrieval has failed."""
         state, gathered = course["state"], course["gathered"]
         if not state.seen and nothing_in_scope(gathered.recalls[0]):
             return "answer"
         return "generate" if gathered.rounds[-1].goes_on else "answer"
 
     def _taken_up(self, course: Course) -> tuple[float, Loop, State, Round]:
-        """The moment, our loop with what has gathered, its state, and the iteration that is under way."""
+        """Return the moment, our loop with the collected data, its state, and the current iteration."""
         gathered = course["gathered"]
         loop = Loop(
             query=course["asked"],
@@ -233,7 +234,7 @@ class Nodes:
 
 
 def _thawing(node: Callable[[Course], Awaitable[Course]]) -> Callable[[Course], Awaitable[Course]]:
-    """A node that sees the state as it was before a checkpointer kept it: tuples come back from one as lists."""
+    """Return a node that restores the state from a checkpointer, because a checkpointer turns tuples into lists."""
 
     async def thawing(course: Course) -> Course:
         return await node(cast(Course, {name: _thawed(value) for name, value in course.items()}))
@@ -254,20 +255,20 @@ def _thawed(value: Any) -> Any:
 
 
 def after_generate(course: Course) -> str:
-    """To the router; to the answer where the generation has failed."""
+    """Go to the router, or to the answer if the generation has failed."""
     rounds = course["gathered"].rounds
     return "answer" if rounds and not rounds[-1].goes_on else "router"
 
 
 def after_router(course: Course) -> str:
-    """To what was decided."""
+    """Go to the node that the router chose."""
     decision = course["under_way"].decision
     assert decision is not None
     return decision.value
 
 
 def _over(loop: Loop, course: Course, began: float, state: State, done: Round) -> Course:
-    """The changes at the end of an iteration."""
+    """Return the changes at the end of an iteration."""
     done = _longer(done, began)
     loop.rounds.append(done)
     return Course(state=state, under_way=done, gathered=_gathered(loop, course, began))

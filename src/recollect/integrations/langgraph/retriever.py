@@ -1,4 +1,4 @@
-"""Over a LangGraph store: what MemR3 finds there."""
+"""Retrieve evidence from a LangGraph store."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from recollect.integrations.foreign import ForeignRetriever, Found
 class LangGraphRetriever(ForeignRetriever):
     """Finds evidence in a ``BaseStore``. See :class:`recollect.ports.Retriever`.
 
-    An item is known by its key; one of a namespace below by what follows the namespace, and the key, joined by slashes.
-    Stores cannot leave out items by their keys: more is asked for. A store without an index brings items in its own
-    order, whatever is asked.
+    The id of an item is its key. For an item in a namespace below, it is the rest of the namespace and the key, joined
+    by slashes. Stores cannot exclude items by their keys, so more is requested. A store without an index returns items
+    in its own order for every query.
 
     Args:
         store: the store.
-        namespace: where in it to search, with all that is below.
-        text: the key of an item's value that holds its words; an item without it is shown whole, as JSON.
-        where: the store's own filter, to narrow every search to.
-        fields: where the values hold what; an item counts as said when it was stored, where its value does not say.
-        deadline_s: how long it may take, in seconds.
+        namespace: the namespace to search, with all namespaces below it.
+        text: the key in an item's value that holds its text. An item without it is shown as JSON.
+        where: the store's own filter, applied to every search.
+        fields: the keys in the values. An item without a time in its value counts as said when it was stored.
+        deadline_s: the maximum time of a search, in seconds.
     """
 
     def __init__(

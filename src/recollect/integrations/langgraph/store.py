@@ -46,22 +46,22 @@ _NO_TTL = "a bank forgets nothing by itself: a time to live cannot be kept to"
 
 
 class BankStore(BaseStore):
-    """A bank as a ``BaseStore``: what graphs put there is remembered, and what was said is there to be searched.
+    """A bank as a ``BaseStore``: it remembers what graphs put there, and graphs can search everything that was said.
 
-    A namespace is a session, named by its labels with points between them; an item is a message of it, whose words are
-    the value as JSON. Messages that were retained otherwise are items too, under their ids, with ``text``, ``speaker``
-    and ``at`` as their values. Putting another value retains a new message, and forgets the old one: where that breaks
-    in between, the new value holds, and the old one is forgotten with the next. Deleting forgets.
+    A namespace is a session, named by its labels with points between them. An item is a message of that session, and
+    its text is the value as JSON. Messages that were retained in another way are items too, under their ids, with
+    ``text``, ``speaker`` and ``at`` as their values. Putting another value retains a new message and forgets the old
+    one. If that is interrupted, the new value is valid, and the next put forgets the old one. Deleting forgets.
 
-    A search with a query is a recall, whatever the recipe, over turns; without one it gives items in the order in which
-    they were kept. Within a batch, reads see the bank as it was before the batch's puts.
+    A search with a query is a recall over turns, with any recipe. A search without a query returns items in the order
+    in which they were kept. Inside a batch, reads see the bank as it was before the puts of the batch.
 
-    A bank of :class:`recollect.sync.Memory` works with all methods; an asynchronous one with ``aput``, ``asearch`` and
-    the like, and with the others from other threads than its own.
+    A bank of :class:`recollect.sync.Memory` works with all methods. An asynchronous bank works with ``aput``,
+    ``asearch`` and the like, and with the other methods from other threads than its own.
 
     Args:
         bank: the bank.
-        speaker: who is said to have said what is put.
+        speaker: the speaker of everything that is put.
     """
 
     __slots__ = ("_portal", "_speaker", "_writing")
@@ -70,17 +70,17 @@ class BankStore(BaseStore):
         self._portal, self._speaker, self._writing = Portal(bank), speaker, asyncio.Lock()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do operations, and give their results in order.
+        """Run operations, and return their results in order.
 
         Raises:
-            RecollectError: the bank's loop is the caller's own; the asynchronous methods are for that.
-            InvalidInput: a value is no JSON, or something cannot be kept to.
-            InvalidNamespaceError: a namespace is empty, or a label of it cannot be one.
+            RecollectError: the bank belongs to the event loop of the caller; use the asynchronous methods.
+            InvalidInput: a value is not JSON, or the bank cannot support an option.
+            InvalidNamespaceError: a namespace is empty, or has an invalid label.
         """
         return self._portal.wait(self._done, list(ops))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do operations, and give their results in order.
+        """Run operations, and return their results in order.
 
         Raises:
             InvalidInput, InvalidNamespaceError: as :meth:`batch`.
@@ -117,7 +117,7 @@ class BankStore(BaseStore):
         return item_of(kept[-1]) if kept else None
 
     async def _items(self, ids: Iterable[str]) -> dict[str, Item]:
-        """Items by the ids of their messages, in the order in which these were kept."""
+        """Return items by the ids of their messages, in the order in which the messages were kept."""
         return {message.id: item_of(message) for message in await self._portal.bank.messages(ids)}
 
     async def _namespaces(self) -> list[Namespace]:
@@ -158,7 +158,7 @@ class BankStore(BaseStore):
         return []
 
     async def _written(self, puts: Puts) -> None:
-        """Retain what is new, a session at a time, and then forget what is deleted or has another value now."""
+        """Retain the new values, one session at a time. Then forget what was deleted or has another value now."""
         kept, stale = await self._kept(puts), list[str]()
         sessions: dict[str, list[Message]] = {}
         for (namespace, key), op in puts.items():
@@ -172,7 +172,7 @@ class BankStore(BaseStore):
                 message = Message(id=free, text=text, speaker=self._speaker)
                 sessions.setdefault(session_of(namespace), []).append(message)
         new = {message.id for messages in sessions.values() for message in messages}
-        await self._forgotten([id_ for id_ in stale if id_ in new])  # left by a put that broke in between
+        await self._forgotten([id_ for id_ in stale if id_ in new])  # left by an interrupted put
         for session, messages in sessions.items():
             await self._portal.bank.retain(messages, session=session)
         await self._forgotten([id_ for id_ in stale if id_ not in new])
@@ -182,7 +182,7 @@ class BankStore(BaseStore):
             await self._portal.bank.forget(messages=ids)
 
     async def _kept(self, places: Iterable[Place]) -> dict[Place, list[StoredMessage]]:
-        """The messages that hold these items, the oldest first: the last one's value holds."""
+        """Return the messages that hold these items, the oldest first. The value of the last one is valid."""
         wanted = set(places)
         ids = [id_ for namespace, key in wanted for id_ in (*ids_of(namespace, key), key)]
         kept: dict[Place, list[StoredMessage]] = {}
@@ -194,7 +194,7 @@ class BankStore(BaseStore):
 
 
 def _require_keepable(op: PutOp) -> None:
-    """Raises where a bank cannot do what is asked with an item."""
+    """Raise an error if a bank cannot do what the operation asks."""
     if not op.namespace:
         raise InvalidNamespaceError("a namespace cannot be empty")
     if op.value is None:

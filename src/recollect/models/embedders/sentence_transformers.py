@@ -76,7 +76,7 @@ class SentenceTransformerEmbedder:
         return await asyncio.to_thread(self._embed, texts, purpose)
 
     def _embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
-        with self._lock:  # a fast tokenizer that pads raises "Already borrowed" when two threads meet in it
+        with self._lock:  # a fast tokenizer that pads raises "Already borrowed" if two threads use it
             model = self._model()
             vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
             rows = [row for row, text in enumerate(texts) if text and not text.isspace()]
@@ -95,7 +95,7 @@ class SentenceTransformerEmbedder:
                 convert_to_numpy=True,
                 show_progress_bar=False,
             )
-        except Exception as exc:  # torch and the model's own code raise what they like
+        except Exception as exc:  # torch and the code of the model may raise anything
             raise ModelUnavailable(f"{self._source} failed to embed {len(texts)} texts: {exc}") from exc
         return np.asarray(encoded, dtype=np.float32)
 
@@ -122,5 +122,5 @@ def _load(source: str | Path, device: str | None) -> Any:
         raise MissingExtra("sentence-transformers", "transformers") from exc
     try:
         return SentenceTransformer(str(source), device=device)
-    except Exception as exc:  # the hub's errors, a damaged file's, torch's: all mean that there is no model
+    except Exception as exc:  # any error of the hub, the file or torch means that there is no model
         raise ModelUnavailable(f"the embedding model {source} could not be loaded: {exc}") from exc

@@ -136,7 +136,9 @@ def _add_up_stepwise(table: Vectors, tokens: Sequence[Sequence[int]], counts: ND
     sums = np.zeros((len(tokens), table.shape[1]), dtype=np.float32)
     flat = np.fromiter(chain.from_iterable(tokens), dtype=np.int64, count=int(counts.sum()))
     starts = np.cumsum(counts) - counts
-    having = np.searchsorted(-counts, -np.arange(counts[0]), side="left")  # how many texts have a token at each step
+    having = np.searchsorted(
+        -counts, -np.arange(counts[0]), side="left"
+    )  # the number of texts that have a token at each step
     for step, texts in enumerate(having):
         sums[:texts] += table.take(flat[starts[:texts] + step], axis=0)
     return sums

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from recollect._tokenizer import well_formed
 
-_CUT: Final = "recollect-7d0c1f5e-cut"  # stands where a prefix ends while a template is filled in
+_CUT: Final = "recollect-7d0c1f5e-cut"  # marks the end of the prefix while a template is filled in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class Chat:
         if not talk.prefix:
             return "", self._filled(talk, "")
         whole = self._filled(talk, _CUT)
-        if whole.count(_CUT) != 1:  # a prompt that holds the mark itself, or a template that repeats what it is given
+        if whole.count(_CUT) != 1:  # the prompt contains the mark, or the template repeats its input
             return "", self._filled(talk, "")
         head, _, tail = whole.partition(_CUT)
         return head, tail
@@ -89,12 +89,12 @@ class Chat:
         later = list(zip(("assistant", "user"), corrected, strict=False))
         try:
             return self._templated([*system, ("user", asked), *later])
-        except Exception:  # jinja's; some templates know no system text
+        except Exception:  # an error of jinja; some templates accept no system text
             return self._templated([("user", f"{talk.system}\n\n{asked}".lstrip()), *later])
 
     def _templated(self, turns: Sequence[tuple[str, str]]) -> str:
         told = [{"role": role, "content": content} for role, content in turns]
-        # A template that knows no thinking passes over the argument; thinking aloud would be no JSON.
+        # Templates without thinking ignore the argument. Thoughts in the reply would not be JSON.
         return str(
             self._tokenizer.apply_chat_template(told, tokenize=False, add_generation_prompt=True, enable_thinking=False)
         )

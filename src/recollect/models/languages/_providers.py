@@ -47,7 +47,7 @@ def found_model(name: ModelName, base_url: str | None, api_key: str | None) -> M
             raise MissingExtra(f"the package for {name.provider} models", extra) from exc
         raise ModelUnavailable(f"{name} cannot be used: {exc}") from exc
     except (UserError, ValueError) as exc:
-        words = str(exc).partition(" To try Pydantic AI")[0]  # what follows is for its own users
+        words = str(exc).partition(" To try Pydantic AI")[0]  # the rest of the message is for users of pydantic-ai
         raise ModelUnavailable(f"{name} cannot be used: {words}") from exc
 
 
@@ -59,7 +59,7 @@ def _openai(model: str, base_url: str | None, api_key: str | None) -> Model[Any]
 
     if base_url is None:
         return OpenAIChatModel(model, provider=OpenAIProvider(api_key=api_key))
-    # What a server of one's own can do is found out by asking it; all of them know max_tokens, few its successor.
+    # Requests show what a private server supports. All servers know max_tokens, few know its successor.
     profile = OpenAIModelProfile(supports_json_schema_output=True, openai_chat_supports_max_completion_tokens=False)
     provider = OpenAICompatibleProvider("openai", base_url=base_url, api_key=api_key)
     return OpenAIChatModel(model, provider=provider, profile=profile)

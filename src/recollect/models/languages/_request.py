@@ -53,7 +53,7 @@ class Request(Generic[T]):
         if self.mistake is None:
             return None
         words = f"This answer cannot be used: {self.mistake}\n\nGive the whole answer once more, put right."
-        if self.mistake.shape:  # a server may have taken the schema and kept it from the model
+        if self.mistake.shape:  # a server may accept the schema and not show it to the model
             words = f"{words}\n\n{_schema_words(self.schema)}"
         return _shown(self.reply), words
 

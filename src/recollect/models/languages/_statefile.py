@@ -97,7 +97,7 @@ def read_tensors(path: Path, about: Mapping[str, str]) -> list[Tensor]:
     if told != dict(about):
         raise Damaged("its header says that it is another state")
     starts = accumulate((shape.size for shape in shapes), initial=start)
-    with ThreadPoolExecutor(_READERS) as readers:  # reading and adding up leave Python to the other threads
+    with ThreadPoolExecutor(_READERS) as readers:  # reading and summing release the interpreter lock
         read = list(readers.map(partial(_read_piece, path), shapes, starts))
     if digest != _digest(about, shapes, [one for _, one in read]):
         raise Damaged("its bytes have changed since it was written")

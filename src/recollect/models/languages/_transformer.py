@@ -112,7 +112,7 @@ class Transformer:
             return replace(written, note=unkept or written.note)
         except ModelUnavailable:
             raise
-        except Exception as exc:  # torch and the model's own code raise what they like
+        except Exception as exc:  # torch and the code of the model may raise anything
             raise ModelUnavailable(f"{self.source} failed to generate: {exc}") from exc
 
     def logits(self, reading: Reading, shelf: Shelf | None = None) -> Any:
@@ -206,7 +206,7 @@ class Transformer:
                 return self._restored(found.tensors), len(head), ""
             note = found.note
         cache = self._fresh()
-        if head:  # without the layer that makes logits of it: those of a long prompt would take gigabytes
+        if head:  # without the last layer, because the logits of a long prompt would take gigabytes
             self._model.base_model(input_ids=self._row(head), past_key_values=cache, use_cache=True)
         return cache, 0, note
 
@@ -316,7 +316,7 @@ class Transformer:
             return load()
         except MissingExtra:
             raise
-        except Exception as exc:  # the hub's errors, a damaged file's, torch's: all mean that there is no model
+        except Exception as exc:  # any error of the hub, the file or torch means that there is no model
             raise ModelUnavailable(f"the language model {self.source} could not be loaded: {exc}") from exc
 
 
@@ -330,7 +330,7 @@ class _Spoken:
     def add(self, token: int) -> None:
         self.tokens.append(token)
         text = self._decode(self.tokens)
-        if not text.endswith("\ufffd"):  # the rest of a character is still to come
+        if not text.endswith("\ufffd"):  # the rest of the character comes later
             self._tell(text)
 
     def end(self) -> str:

@@ -57,7 +57,7 @@ class Cached:
             try:
                 return Reply(value=answer_in(kept, answer_type, check), usage=Usage(), model=self.name)
             except Mistake:
-                pass  # another check than the one that it passed
+                pass  # the check differs from the one that it passed
         reply = await self._model.generate(prompt, answer_type, check=check)
         await asyncio.to_thread(self._keep, path, packed(reply.value, answer_type))
         return reply
@@ -98,7 +98,7 @@ class Cached:
         """Write the whole text or nothing, even if another process writes the same text."""
         for folder in (self._folder, path.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".part")  # readable by its owner alone
+        handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".part")  # only its owner can read it
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(text.encode())

@@ -71,7 +71,7 @@ class LocalModel:
     ) -> None:
         self._settings = settings or CallSettings()
         self._transformer = Transformer(model, device=self._settings.device, dtype=dtype)
-        # Not the threads that everything else runs in: calls that wait for one another would fill them.
+        # The default threads are not used, because calls that wait for each other would fill them.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recollect-local-model")
         self._states = None if states is None else self._folder(states)
 
@@ -144,7 +144,7 @@ class LocalModel:
             raise
         finally:
             asked.cancel()
-            await asyncio.wait([asked])  # until it has counted what it cost
+            await asyncio.wait([asked])  # until it has counted its cost
         if not written.text.strip():
             raise NoAnswer(f"{self.name} gave nothing")
         if written.cut:
@@ -158,7 +158,7 @@ class LocalModel:
         talk = Talk(
             system=prompt.system,
             prefix=prompt.prefix,
-            # The form of the answer comes last, so that whatever is asked of a segment goes on from the same state.
+            # The form of the answer comes last, so that every question about a segment continues from the same state.
             text=f"{prompt.text}\n\n{request.form()}".rstrip(),
             correction=request.correction(),
         )
@@ -171,7 +171,7 @@ class LocalModel:
             usage = Usage(
                 calls=1, tokens_in=written.tokens_in, tokens_out=written.tokens_out, tokens_cached=written.cached
             )
-        except ModelError:  # not loaded, or nothing that it could read
+        except ModelError:  # the model is not loaded, or cannot read this
             usage = Usage(calls=1)
             raise
         finally:

@@ -74,7 +74,7 @@ class Metered:
     ) -> None:
         self._model, self._ledger, self._limits, self._clock = model, ledger, tuple(limits), clock
         self._under_way: list[_Call] = []
-        # Whether a call counts as under way or as spent must not change between looking at the one and at the other.
+        # A call must not move from the calls in progress to the ledger between the two reads.
         self._lock = asyncio.Lock()
 
     @property
@@ -120,15 +120,15 @@ class Metered:
         call = await self._begun(prompt)
         try:
             yield call
-        except (NoModel, MissingExtra):  # nobody was asked
+        except (NoModel, MissingExtra):  # no request was sent
             call.usage = Usage()
             raise
         except ModelError as exc:
             call.usage = exc.usage if isinstance(exc.usage, Usage) else call.usage
-            # A limit that was met before anything was sent is no failed call: none was made.
+            # If the limit is met before any request, no call was made, so none has failed.
             call.failed = not isinstance(exc, LimitReached) or call.usage.calls > 0
             raise
-        except GeneratorExit:  # a stream that nobody reads on
+        except GeneratorExit:  # the caller stopped reading the stream
             raise
         except BaseException:  # cancelled
             call.failed = True

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 V = TypeVar("V")
 
-TAG_CHARACTERS: Final = 512  # OpenAI's metadata has no room for more
+TAG_CHARACTERS: Final = 512  # the maximum in OpenAI's metadata
 
 _log = logging.getLogger(__name__)
 
@@ -299,7 +299,7 @@ class PydanticModel:
     def _model_settings(self, line: _Line, prompt: Prompt) -> ModelSettings:
         settings: ModelSettings = {}
         if "max_retries" not in line.model.unsupported_settings:
-            settings["max_retries"] = 0  # trying again is done here, the same way for every provider
+            settings["max_retries"] = 0  # this class tries again, in the same way for every provider
         if self._settings.temperature is not None and takes_temperature(line.model):
             settings["temperature"] = self._settings.temperature
         if self._settings.max_tokens is not None:
@@ -323,8 +323,8 @@ class PydanticModel:
     async def _line(self) -> _Line:
         loop = asyncio.get_running_loop()
         if loop not in self._lines:
-            with suppress(ImportError):  # said in words below
-                await asyncio.to_thread(import_module, "pydantic_ai.direct")  # takes a second or two
+            with suppress(ImportError):  # the error below explains it
+                await asyncio.to_thread(import_module, "pydantic_ai.direct")  # the import takes a second or two
         if loop not in self._lines:
             model = found_model(self._name, self._base_url, self._api_key)
             slots = asyncio.Semaphore(self._settings.concurrency)

@@ -1,8 +1,8 @@
-"""States of language models in a folder beside a bank: what a model knows after it has read a prompt's prefix.
+"""Keep the states of language models in a folder next to a bank. A state follows from reading the prefix of a prompt.
 
-E-mem, 3.5 and equation 9: a segment's state is the keys and values of all its layers. It is derived and can be made
-again, so that any of it may be missing, be evicted or be thrown away; but it may tell of every word that was read, so
-that forgetting erases all of it (:mod:`recollect.store.sqlite.states`).
+E-mem, 3.5 and equation 9: the state of a segment is the keys and values of all its layers. A state is derived and can
+be made again, so it may be missing, evicted or deleted. It may reveal every word that was read, so forgetting erases
+all states (:mod:`recollect.store.sqlite.states`).
 """
 
 from __future__ import annotations
@@ -34,24 +34,26 @@ M = TypeVar("M")
 
 @runtime_checkable
 class KeepsStates(Protocol):
-    """A language model that keeps states of what it has read in a folder."""
+    """A language model that keeps its states in a folder."""
 
     def beside(self, folder: Path) -> KeepsStates:
-        """The same model with its states in this folder."""
+        """Return the same model with its states in this folder."""
         ...
 
 
 def beside(model: M, folder: Path) -> M:
-    """The model with its states in this folder, made if it is not there; one that keeps none as it is."""
+    """Return the model with its states in this folder, which is made if needed. A model without states stays as it
+    is.
+    """
     return model.beside(folder) if isinstance(model, KeepsStates) else model  # type: ignore[return-value]  # the same kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateKey:
-    """What a state depends on: another key, another state.
+    """Everything that a state depends on. Another key has another state.
 
-    ``model`` is a fingerprint of a model's configuration, its weights and its tokenizer, ``dtype`` the type of its
-    numbers, ``tokens`` what was read, from the beginning.
+    ``model`` is a fingerprint of the configuration, the weights and the tokenizer of a model. ``dtype`` is the type of
+    its numbers. ``tokens`` are the tokens that were read, from the beginning.
     """
 
     model: str
@@ -60,12 +62,12 @@ class StateKey:
 
     @property
     def digest(self) -> str:
-        """A name for the state: 64 hexadecimal digits."""
+        """Return a name for the state: 64 hexadecimal digits."""
         told = json.dumps([FORMAT, self.model, self.dtype, self.tokens])
         return hashlib.sha256(told.encode()).hexdigest()
 
     def about(self, layers: int) -> dict[str, str]:
-        """What a state's file says of itself."""
+        """Return the description in the file of a state."""
         return {
             "format": FORMAT,
             "key": self.digest,
@@ -78,7 +80,7 @@ class StateKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What was looked for: no tensors where there was no state; ``note`` says where there was one that is damaged."""
+    """The result of a search for a state. It has no tensors if there was no state. ``note`` reports a damaged state."""
 
     tensors: tuple[Tensor, ...] = ()
     note: str = ""
@@ -86,12 +88,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class StateFolder:
-    """Keeps states, a file each, up to so many bytes in all; those not used for longest give way.
+    """Keeps states, one file each, up to a number of bytes. The states that were not used for the longest time are
+    removed.
 
-    Several processes may share one. Files lie in a folder within, with a name of its own that is known to those who
-    begin while it is there: whoever began before the folder was erased finds no place to write to, so that what was
-    forgotten does not come back. For ten minutes after it was erased no state is kept, since a prompt may have been
-    made of what was read before.
+    Several processes may share a folder. The files lie in an inner folder with a name of its own. A process that began
+    before the folder was erased knows only the old name and finds no place to write, so forgotten words do not return.
+    For ten minutes after an erasure no state is kept, because a prompt may still contain words that were read before
+    it.
 
     Raises:
         InvalidInput: ``max_bytes`` is less than 1.
@@ -106,9 +109,9 @@ class StateFolder:
             raise InvalidInput(f"states may take {self.max_bytes} bytes; it must be 1 at least")
 
     def place(self) -> Path | None:
-        """Where states lie, made if need be; to be asked for when a prompt arrives, and not later.
+        """Return the inner folder of the states, made if needed. Call it when a prompt arrives, and not later.
 
-        ``None`` where none may be kept: just after the folder was erased, or because it cannot be made.
+        It is ``None`` if no state may be kept: soon after the folder was erased, or if the folder cannot be made.
         """
         try:
             fresh = self._made()
@@ -120,7 +123,7 @@ class StateFolder:
         return place
 
     def load(self, place: Path, key: StateKey, layers: int) -> Found:
-        """The state of a key, as it was written; a damaged file is removed."""
+        """Return the state of a key as it was written. A damaged file is removed."""
         path = _file(place, key)
         try:
             tensors = read_tensors(path, key.about(layers))
@@ -135,9 +138,9 @@ class StateFolder:
         return Found(tensors=tuple(tensors))
 
     def keep(self, place: Path, key: StateKey, shapes: Sequence[Shape], data: Iterable[Bytes]) -> str:
-        """Keep a state: the keys and values of each layer in turn. Gives why it was not kept, or nothing.
+        """Keep a state: the keys and values of each layer in turn. Return the reason if it was not kept, or "".
 
-        Nothing is kept, and nothing said, where the folder has been erased since ``place`` was asked for.
+        If the folder has been erased since the call of ``place``, nothing is kept and no reason is returned.
         """
         about = key.about(len(shapes) // 2)
         size = file_size(shapes, about)
@@ -149,7 +152,7 @@ class StateFolder:
             with open(draft, "xb", opener=_for_its_owner) as file:
                 write_tensors(file, shapes, data, about)
             draft.replace(_file(place, key))
-            self._make_room(place, 0)  # another process may have written one at the same time
+            self._make_room(place, 0)  # another process may have written a state at the same time
         except OSError as exc:
             with suppress(OSError):
                 draft.unlink()
@@ -157,7 +160,7 @@ class StateFolder:
         return ""
 
     def _made(self) -> bool:
-        """Make the folder; gives whether there was none."""
+        """Make the folder, and return true if there was none."""
         try:
             self.folder.mkdir(mode=0o700)
         except FileExistsError:
@@ -168,7 +171,7 @@ class StateFolder:
         return min((entry for entry in self.folder.iterdir() if entry.is_dir()), default=None)
 
     def _make_room(self, place: Path, needed: int) -> None:
-        """Remove the states that were not used for longest, and what killed processes left half written."""
+        """Remove the states that were not used for the longest time, and half-written files of killed processes."""
         old = time.time() - _DRAFT_S
         files = sorted((stat.st_mtime, path, stat.st_size) for path, stat in _stats(place))
         for used, path, _ in files:
@@ -194,10 +197,11 @@ def _stats(place: Path) -> Iterable[tuple[Path, os.stat_result]]:
 
 
 def _require_whole(tensors: Sequence[Tensor], key: StateKey, layers: int) -> None:
-    """Refuse what is not a key and a value for every token of every layer, of shape (1, heads, tokens, length).
+    """Refuse tensors that are not a key and a value for every token of every layer, of shape (1, heads, tokens,
+    length).
 
     Raises:
-        Damaged: it is not.
+        Damaged: the tensors are different.
     """
     names = [f"{kind}.{layer}" for layer in range(layers) for kind in ("keys", "values")]
     if [tensor.shape.name for tensor in tensors] != names:

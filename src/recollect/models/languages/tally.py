@@ -1,4 +1,4 @@
-"""What a call costs, while it goes on."""
+"""Count the cost of a call while it is in progress."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ BYTES_PER_TOKEN = 4
 
 
 class Gate(Protocol):
-    """Looks at each request of a call before it is sent."""
+    """Checks each request of a call before it is sent."""
 
     async def __call__(self, tally: Tally, needed: int) -> None:
-        """Let a request of about ``needed`` tokens pass; ``tally`` is what its call has cost so far.
+        """Allow a request of about ``needed`` tokens. ``tally`` is the cost of its call so far.
 
         Raises:
-            LimitReached: the request would break a limit; it is not to be sent.
+            LimitReached: the request would break a limit, and must not be sent.
         """
         ...
 
 
-# A call may be many requests (corrections, retries), and who sends them is wrapped more than once. What is between a
-# gate and a request need not know of either, as a protocol with one more argument would have it.
+# A call may be many requests (corrections, retries), and several wrappers lie between the gate and the sender. With a
+# context variable these wrappers need not know the gate. A further argument would change all of them.
 _GATE: ContextVar[Gate | None] = ContextVar("recollect_gate", default=None)
 
 
 @contextmanager
 def gated(gate: Gate | None) -> Iterator[None]:
-    """Have the requests of calls that begin in here pass a gate; not to be held over a ``yield`` of a generator."""
+    """Send the requests of all calls that begin in this context through a gate. Do not keep it open over a
+    ``yield``.
+    """
     token = _GATE.set(gate)
     try:
         yield
@@ -43,7 +45,7 @@ def gated(gate: Gate | None) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Tally:
-    """Adds up what the requests of one call cost; ``gate`` is the one that the call began within."""
+    """Adds up the cost of the requests of one call. ``gate`` is the gate within which the call began."""
 
     usage: Usage = Usage()
     gate: Gate | None = field(default_factory=_GATE.get, repr=False)
@@ -52,17 +54,17 @@ class Tally:
         self.usage += usage
 
     async def ask_leave(self, needed: int) -> None:
-        """Be let through before a request of about so many tokens.
+        """Ask the gate before a request of about ``needed`` tokens.
 
         Raises:
-            LimitReached: it is not to be sent.
+            LimitReached: the request must not be sent.
         """
         if self.gate is not None:
             await self.gate(self, needed)
 
 
 class Streamed(AsyncIterator[str]):
-    """Pieces of a text; :attr:`usage` is what they have cost so far, and in all once they are at an end."""
+    """The pieces of a text. :attr:`usage` is their cost so far, and the whole cost at the end."""
 
     def __init__(self, pieces: AsyncGenerator[str], tally: Tally) -> None:
         self._pieces, self._tally = pieces, tally
@@ -79,7 +81,7 @@ class Streamed(AsyncIterator[str]):
 
 
 def metered_stream(model: LanguageModel, prompt: Prompt) -> Streamed:
-    """What a model streams, with its usage; that of a model which does not tell is estimated."""
+    """Return the stream of a model with its usage. If the model does not report its usage, it is estimated."""
     pieces = model.stream(prompt)
     if isinstance(pieces, Streamed):
         return pieces
@@ -99,5 +101,5 @@ async def _counted(pieces: AsyncIterator[str], prompt: Prompt, tally: Tally) -> 
 
 
 def estimated_tokens(*texts: str) -> int:
-    """About how many tokens texts are: a quarter of their bytes, so that other scripts than Latin count for more."""
+    """Estimate the tokens of texts as a quarter of their bytes, so that other scripts than Latin count for more."""
     return -(-sum(len(text.encode("utf-8", "replace")) for text in texts) // BYTES_PER_TOKEN)

@@ -1,4 +1,4 @@
-"""No language model."""
+"""The language model that is used when none is configured."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class NoLanguageModel:
-    """Stands where a language model would, and says how to configure one."""
+    """Takes the place of a language model. Every call raises an error that says how to configure one."""
 
     @property
     def name(self) -> str:
@@ -33,7 +33,7 @@ class NoLanguageModel:
             NoModel: always.
         """
         self._refuse(prompt)
-        yield  # what makes this an iterator
+        yield  # makes this function a generator
 
     def _refuse(self, prompt: Prompt) -> NoReturn:
         raise NoModel(

@@ -53,7 +53,7 @@ class CrossEncoderReranker:
     def _score(self, query: str, passages: Sequence[str]) -> list[float]:
         asked = well_formed(query[:MAX_CHARACTERS])
         pairs = [(asked, well_formed(passage[:MAX_CHARACTERS])) for passage in passages]
-        with self._lock:  # a fast tokenizer that pads raises "Already borrowed" when two threads meet in it
+        with self._lock:  # a fast tokenizer that pads raises "Already borrowed" if two threads use it
             if self._loaded is None:
                 self._loaded = _load(self._source, self._device)
             scores = self._predict(pairs)
@@ -66,7 +66,7 @@ class CrossEncoderReranker:
     def _predict(self, pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
         try:
             return np.asarray(self._loaded.predict(pairs, batch_size=self._batch_size, show_progress_bar=False))
-        except Exception as exc:  # torch and the model's own code raise what they like
+        except Exception as exc:  # torch and the code of the model may raise anything
             raise ModelUnavailable(f"{self._source} failed to score {len(pairs)} passages: {exc}") from exc
 
 
@@ -79,5 +79,5 @@ def _load(source: str | Path, device: str | None) -> Any:
         raise MissingExtra("sentence-transformers", "transformers") from exc
     try:
         return CrossEncoder(str(source), device=device)
-    except Exception as exc:  # the hub's errors, a damaged file's, torch's: all mean that there is no model
+    except Exception as exc:  # any error of the hub, the file or torch means that there is no model
         raise ModelUnavailable(f"the reranker {source} could not be loaded: {exc}") from exc

@@ -54,7 +54,7 @@ class Seq2SeqTimeReader:
         return range_in(await asyncio.to_thread(self._answer, prompt), now.tzinfo)
 
     def _answer(self, prompt: str) -> str:
-        with self._lock:  # a fast tokenizer that truncates raises "Already borrowed" when two threads meet in it
+        with self._lock:  # a fast tokenizer that truncates raises "Already borrowed" if two threads use it
             if self._loaded is None:
                 self._loaded = _load(self._source, self._device)
             tokenizer, model = self._loaded
@@ -62,7 +62,7 @@ class Seq2SeqTimeReader:
                 asked = tokenizer(prompt, return_tensors="pt", truncation=True, max_length=_WINDOW)
                 told = model.generate(**asked.to(model.device), max_new_tokens=MAX_NEW_TOKENS, do_sample=False)
                 return str(tokenizer.decode(told[0], skip_special_tokens=True))
-            except Exception as exc:  # torch and the model's own code raise what they like
+            except Exception as exc:  # torch and the code of the model may raise anything
                 raise ModelUnavailable(f"{self._source} failed to read a time: {exc}") from exc
 
 
@@ -110,5 +110,5 @@ def _load(source: str | Path, device: str | None) -> tuple[Any, Any]:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(source))
         model = transformers.AutoModelForSeq2SeqLM.from_pretrained(str(source))
         return tokenizer, (model.to(device) if device else model).eval()
-    except Exception as exc:  # the hub's errors, a damaged file's, torch's: all mean that there is no model
+    except Exception as exc:  # any error of the hub, the file or torch means that there is no model
         raise ModelUnavailable(f"the model {source} that reads times could not be loaded: {exc}") from exc
