@@ -108,7 +108,7 @@ def test_a_scope_lets_through_what_it_says_and_nothing_dead(scope, rows):
     assert np.flatnonzero(allowed_rows(index, scope)).tolist() == rows
     search = IndexSearch(index, probe(), scope, Weights())
     for arm in (search.semantic, search.lexical):
-        assert sorted(arm(9)[0].tolist()) == rows
+        assert sorted(arm(9)[0][0].tolist()) == rows
 
 
 def probe(**more):
@@ -120,28 +120,28 @@ def probe(**more):
 def test_k_stays_k_in_a_scope():
     index = built(DOCS)
     search = IndexSearch(index, probe(), RowScope(hidden=frozenset({0, 1})), Weights())
-    assert sorted(search.semantic(2)[0].tolist()) == [2, 3]
-    assert len(search.lexical(1)[0]) == 1
+    assert sorted(search.semantic(2)[0][0].tolist()) == [2, 3]
+    assert len(search.lexical(1)[0][0]) == 1
 
 
 def test_a_search_sees_what_came_after_it_was_opened():
     index = built(DOCS[:2])
     search = IndexSearch(index, probe(), RowScope(sessions=("t",)), Weights())
-    assert search.semantic(9)[0].tolist() == []
+    assert search.semantic(9)[0][0].tolist() == []
     extra = built(DOCS)
     index.__dict__.update(extra.__dict__)
-    assert sorted(search.semantic(9)[0].tolist()) == [2, 3]
+    assert sorted(search.semantic(9)[0][0].tolist()) == [2, 3]
 
 
 def test_no_time_asked_about_gives_nothing_temporal_and_keeps_everything_within():
     search = IndexSearch(built(DOCS), probe(), RowScope(), Weights())
-    assert search.temporal(9)[0].tolist() == []
+    assert search.temporal(9)[0][0].tolist() == []
     assert search.within_time(np.array([0, 3], dtype=np.int32)).tolist() == [True, True]
 
 
 def test_temporal_hits_are_the_nearest_first_and_within():
     search = IndexSearch(built(DOCS), probe(during=range_(-2, 4)), RowScope(), Weights())
-    rows, scores = search.temporal(9)
+    ((rows, scores),) = search.temporal(9)
     assert rows.tolist() == [0, 1]
     assert scores.tolist() == pytest.approx([1.0, 2 / 3], abs=1e-5)
     assert search.within_time(np.array([0, 3], dtype=np.int32)).tolist() == [True, False]

@@ -91,7 +91,7 @@ class FakeReader:
     async def speakers(self):
         return self._speakers
 
-    async def search(self, probe, scope, weights):
+    async def search(self, probe, scope, weights, tiers=()):
         self.opened.append((probe, scope, weights))
         return self._search
 

@@ -42,14 +42,14 @@ class Remembering(OverlapReranker):
 )
 async def test_the_first_are_put_in_order_and_the_rest_stay(top, order):
     reranker = Remembering()
-    assert await reranked(reranker, "red green blue black", ITEMS, top) == order
+    assert await reranked(reranker, "red green blue black", [ITEMS], top) == [order]
     ((query, passages),) = reranker.calls
     assert (query, len(passages)) == ("red green blue black", min(top, 5))
 
 
 async def test_equal_scores_keep_the_order_they_had():
-    assert await reranked(OverlapReranker(), "nothing of it", ITEMS, 5) == [0, 1, 2, 3, 4]
-    assert await reranked(OverlapReranker(), "red", [], 5) == []
+    assert await reranked(OverlapReranker(), "nothing of it", [ITEMS], 5) == [[0, 1, 2, 3, 4]]
+    assert await reranked(OverlapReranker(), "red", [[]], 5) == [[]]
 
 
 def test_a_passage_tells_when_and_by_whom():
@@ -77,4 +77,4 @@ class Miscounting:
 @pytest.mark.parametrize("count", [0, 2, 4])
 async def test_a_wrong_number_of_scores_is_an_error_of_the_model(count):
     with pytest.raises(ModelError, match=f"miscounting gave {count} scores for 3"):
-        await reranked(Miscounting(count), "red", ITEMS[:3], 5)
+        await reranked(Miscounting(count), "red", [ITEMS[:3]], 5)

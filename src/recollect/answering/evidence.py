@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import Final
 
 from recollect.domain.answers import Citation, Step, citation_of
 from recollect.domain.items import Item, ItemKind
-from recollect.domain.queries import Query
+from recollect.domain.queries import Query, Tier
 from recollect.domain.recalls import Evidence, Recall
 from recollect.domain.time import at_instant
 from recollect.ports import Retriever
@@ -31,15 +30,6 @@ class Sections:
 
     names: tuple[str, ...]
     of: Callable[[Item], str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tier:
-    """What is recalled of some kinds: at most ``limit`` items, of at most that ``share`` (0 to 1) of the tokens."""
-
-    kinds: tuple[ItemKind, ...]
-    limit: int
-    share: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +85,7 @@ class Gathered:
 async def gather(
     query: Query, reader: StoreReader, retriever: Retriever, *, tiers: Sequence[Tier], sections: Sections
 ) -> Gathered:
-    """Recall tier by tier, at once, so that none crowds out another.
+    """Recall all tiers with one search, so that none crowds out another.
 
     Where the query names kinds, or there are no tiers, what the query asks for is recalled as it stands.
 
@@ -103,21 +93,15 @@ async def gather(
         RecallFailed: no evidence could be looked for.
     """
     began = time.perf_counter()
-    queries = (query,) if query.scope.kinds else tuple(_of_tier(query, tier) for tier in tiers if tier.limit)
-    recalls = await asyncio.gather(*(retriever.retrieve(one, reader) for one in queries or (query,)))
-    found = {evidence.id: evidence for recall in recalls for evidence in recall.evidence}
+    if not query.scope.kinds:
+        query = replace(query, tiers=tuple(tier for tier in tiers if tier.limit))
+    recall = await retriever.retrieve(query, reader)
     return Gathered(
-        recalls=tuple(recalls),
+        recalls=(recall,),
         sections=sections.names,
-        entries=numbered(found.values(), sections),
+        entries=numbered(recall.evidence, sections),
         seconds=time.perf_counter() - began,
     )
-
-
-def _of_tier(query: Query, tier: Tier) -> Query:
-    """The query for one tier; the budgets of all add up to no more than the query's."""
-    room = None if query.max_tokens is None else max(1, int(query.max_tokens * tier.share))
-    return replace(query, scope=replace(query.scope, kinds=tier.kinds), limit=tier.limit, max_tokens=room)
 
 
 def numbered(found: Iterable[Evidence], sections: Sections) -> tuple[Entry, ...]:

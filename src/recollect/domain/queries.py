@@ -41,8 +41,30 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """Some kinds of items with bounds of their own: at most ``limit`` items, and a ``share`` (0 to 1) of the tokens."""
+
+    kinds: tuple[ItemKind, ...]
+    limit: int
+    share: float
+
+    def room(self, max_tokens: int | None) -> int | None:
+        """Return the tokens that the tier may take of those of a query."""
+        if max_tokens is None or self.share >= 1.0:
+            return max_tokens
+        return max(1, int(max_tokens * self.share))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A question to a bank: at most ``limit`` items of at most ``max_tokens`` tokens together come back."""
+    """A question to a bank: at most ``limit`` items of at most ``max_tokens`` tokens together come back.
+
+    Where there are ``tiers``, each is ranked and cut by itself, so that none crowds out another: what comes back is,
+    tier by tier, what a query for its kinds alone would bring. ``limit`` and the kinds of the scope do not count then.
+
+    Raises:
+        ValueError: a kind stands in two tiers.
+    """
 
     text: str
     now: datetime
@@ -50,6 +72,17 @@ class Query:
     max_tokens: int | None = 4096
     effort: Effort = Effort.MID
     scope: Scope = field(default_factory=Scope)
+    tiers: tuple[Tier, ...] = ()
+
+    def __post_init__(self) -> None:
+        kinds = [kind for tier in self.tiers for kind in tier.kinds]
+        if len(set(kinds)) < len(kinds):
+            raise ValueError("a kind of items stands in one tier alone")
+
+    @property
+    def kinds(self) -> tuple[ItemKind, ...]:
+        """The kinds that may come back; empty for all."""
+        return tuple(kind for tier in self.tiers for kind in tier.kinds) or self.scope.kinds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

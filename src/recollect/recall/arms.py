@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from recollect.domain.queries import Probe
 from recollect.domain.recalls import ArmReport, ArmStatus
 from recollect.recall.settings import Arm, Reach, RecallSettings
 from recollect.recall.spread import merged, step, strongest
-from recollect.store.search import Hits, Search
+from recollect.store.search import Hits, Search, joined_hits
 
 T = TypeVar("T")
 
@@ -22,14 +22,27 @@ _LINKED = 50
 NOTHING = Hits(refs=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Field:
-    """What an arm may use: one view of the bank, the probe, and how far to go."""
+    """What an arm may use: one view of the bank, the probe, and how far to go.
+
+    The arms that begin with what is nearest in meaning share one search for it.
+    """
 
     search: Search
     probe: Probe
     reach: Reach
     settings: RecallSettings
+    _nearest: Hits | None = None
+    _searching: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def nearest(self) -> Hits:
+        """Return what is nearest in meaning."""
+        async with self._searching:
+            if self._nearest is None:
+                all_of_them = Arm.SEMANTIC in self.settings.arms
+                self._nearest = await self.search.semantic(self.reach.candidates if all_of_them else self.reach.entries)
+            return self._nearest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,45 +72,69 @@ class Idle(Exception):
 
 
 async def semantic(field: Field) -> Hits:
-    """Nearest in meaning (equations 9, 10)."""
+    """Find what is nearest in meaning (equations 9, 10)."""
     if not field.probe.vector.any():
         raise Idle("the question has no words that the embedder knows")
-    return await field.search.semantic(field.reach.candidates)
+    return await field.nearest()
 
 
 async def lexical(field: Field) -> Hits:
-    """Sharing words (equation 11)."""
+    """Find what shares words with the question (equation 11)."""
     if not field.probe.terms.size:
         raise Idle("the question has no words to look for")
     return await field.search.lexical(field.reach.candidates)
 
 
 async def temporal(field: Field) -> Hits:
-    """In the time asked about (equations 13, 14), and what is linked to that and lies in it too."""
+    """Find what lies in the time asked about (equations 13, 14), and what is linked to that and lies in it too."""
     if field.probe.during is None:
         raise Idle("the question names no time")
-    hits = await field.search.temporal(field.reach.candidates)
-    entries = dict(zip(hits.refs[: field.reach.entries].tolist(), hits.scores.tolist(), strict=False))
+    found = await field.search.temporal(field.reach.candidates)
+    tiers = found.by_tier()
+    entries = [_activated(hits, field.reach.entries) for hits in tiers]
     walked = await _walk(field, entries, in_time=True)
-    known = set(hits.refs.tolist())
-    most = min(_LINKED, field.reach.candidates // 2)  # what was found by its own time keeps half the room
-    linked = strongest({ref: brought for ref, brought in walked.items() if ref not in known}, most)
-    room = field.reach.candidates - len(linked)
-    return Hits(
-        refs=np.concatenate([hits.refs[:room], np.array(linked, dtype=np.int64)]),
-        scores=np.concatenate([hits.scores[:room], np.array([walked[ref] for ref in linked], dtype=np.float32)]),
-    )
+    return _joined(found, [_with_linked(hits, linked, field.reach) for hits, linked in zip(tiers, walked, strict=True)])
 
 
 async def graph(field: Field) -> Hits:
-    """Linked to what is nearest in meaning (equation 12)."""
+    """Find what is linked to what is nearest in meaning (equation 12)."""
     if not field.probe.vector.any():
         raise Idle("the question has no words that the embedder knows")
-    nearest = await field.search.semantic(field.reach.entries)
-    entries = dict(zip(nearest.refs.tolist(), np.clip(nearest.scores, 0, 1).tolist(), strict=True))
-    activation = await _walk(field, entries)
-    best = strongest(activation, field.reach.candidates)
+    nearest = await field.nearest()
+    entries = [
+        {ref: min(max(score, 0.0), 1.0) for ref, score in _activated(hits, field.reach.entries).items()}
+        for hits in nearest.by_tier()
+    ]
+    walked = await _walk(field, entries)
+    return _joined(nearest, [_ranked(reached, field.reach.candidates) for reached in walked])
+
+
+def _activated(hits: Hits, count: int) -> dict[int, float]:
+    """Return the first hits with their scores, to begin a walk with."""
+    return dict(zip(hits.refs[:count].tolist(), hits.scores[:count].tolist(), strict=True))
+
+
+def _with_linked(hits: Hits, walked: Mapping[int, float], reach: Reach) -> Hits:
+    """Return the hits with the strongest of what a walk reached from them."""
+    known = set(hits.refs.tolist())
+    most = min(_LINKED, reach.candidates // 2)  # what was found by its own time keeps half the room
+    linked = _ranked({ref: brought for ref, brought in walked.items() if ref not in known}, most)
+    room = reach.candidates - len(linked.refs)
+    return Hits(
+        refs=np.concatenate([hits.refs[:room], linked.refs]),
+        scores=np.concatenate([hits.scores[:room], linked.scores]),
+    )
+
+
+def _ranked(activation: Mapping[int, float], count: int) -> Hits:
+    """Return the most active items as hits."""
+    best = strongest(activation, count)
     return Hits(refs=np.array(best, dtype=np.int64), scores=np.array([activation[r] for r in best], dtype=np.float32))
+
+
+def _joined(found: Hits, tiers: Sequence[Hits]) -> Hits:
+    """Return the hits of the tiers as one value; a search without tiers has hits without sizes."""
+    return joined_hits(tiers) if found.sizes else tiers[0]
 
 
 ARMS: Mapping[Arm, Callable[[Field], Awaitable[Hits]]] = {
@@ -138,24 +175,31 @@ async def attempted(find: Callable[[], Awaitable[T]], nothing: T, deadline_s: fl
     return Attempt(found=found, status=status, note=note, seconds=time.perf_counter() - began)
 
 
-async def _walk(field: Field, entries: dict[int, float], *, in_time: bool = False) -> dict[int, float]:
-    """Activation after the effort's steps, the entries' own included; ``in_time`` never leaves the time asked about."""
-    spread, activation, frontier = field.settings.spread, dict(entries), dict(entries)
+async def _walk(field: Field, entries: Sequence[dict[int, float]], *, in_time: bool = False) -> list[dict[int, float]]:
+    """Return the activation of each tier after the effort's steps, that of its entries included.
+
+    ``in_time`` never leaves the time asked about. All tiers go a step at once; no link leads from one into another.
+    """
+    spread = field.settings.spread
+    activations, frontiers = [dict(one) for one in entries], [dict(one) for one in entries]
     for _ in range(field.reach.steps):
-        refs = strongest(frontier, spread.frontier)
+        refs = [ref for frontier in frontiers for ref in strongest(frontier, spread.frontier)]
         if not refs:
             break
         edges = await field.search.edges(np.array(refs, dtype=np.int64), spread.fan_out)
-        reached = step(frontier, edges, spread)
+        reached = [step(frontier, edges, spread) for frontier in frontiers]
         if in_time:
             reached = await _within_time(field, reached)
-        frontier = {ref: a for ref, a in reached.items() if a > activation.get(ref, 0.0)}
-        activation = merged(activation, reached)
-    return activation
+        frontiers = [
+            {ref: a for ref, a in one.items() if a > activation.get(ref, 0.0)}
+            for one, activation in zip(reached, activations, strict=True)
+        ]
+        activations = [merged(activation, one) for activation, one in zip(activations, reached, strict=True)]
+    return activations
 
 
-async def _within_time(field: Field, reached: dict[int, float]) -> dict[int, float]:
-    """What of it overlaps the time asked about (equation 13)."""
-    refs = np.array(list(reached), dtype=np.int64)
-    inside = refs[await field.search.within_time(refs)] if len(refs) else refs
-    return {ref: reached[ref] for ref in inside.tolist()}
+async def _within_time(field: Field, reached: Sequence[dict[int, float]]) -> list[dict[int, float]]:
+    """Return what of it overlaps the time asked about (equation 13)."""
+    refs = np.array([ref for one in reached for ref in one], dtype=np.int64)
+    inside = set(refs[await field.search.within_time(refs)].tolist()) if len(refs) else set[int]()
+    return [{ref: a for ref, a in one.items() if ref in inside} for one in reached]

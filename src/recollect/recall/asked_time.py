@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from recollect.domain.queries import Query
+from recollect.domain.queries import Probe, Query
+from recollect.models.embedder import Embedder
 from recollect.models.timereader import TimeReader
-from recollect.recall.analyze import Question
+from recollect.recall.analyze import Question, probe_for, read_question
 from recollect.recall.settings import Arm, RecallSettings
 from recollect.text.when import find_times
 from recollect.text.when.words import COUNT, DAY, FOLLOW, FULL_WEEKDAY, HOLIDAY, MONTH, SEASON, YEAR, S
@@ -59,6 +61,29 @@ _MEASURING: Final = re.compile(
     r"|\b(?:before\sor\safter|after\sor\sbefore|as\sof)\b|\bor\s(?:in|on|at|last|this|next)\b",
     re.I,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysedQuestion:
+    """A question with all that an arm needs to know of it; ``notes`` say how its time was read, or was not."""
+
+    probe: Probe
+    notes: tuple[str, ...] = ()
+
+
+async def analyse_question(
+    query: Query, speakers: Sequence[str], embedder: Embedder, time_reader: TimeReader | None, settings: RecallSettings
+) -> AnalysedQuestion:
+    """Read a question and embed it: whom, when and what it asks about.
+
+    This is done once for each text that is looked for, however many tiers are searched.
+
+    Raises:
+        ModelUnavailable: the embedder could not be reached.
+    """
+    question = read_question(query, speakers)
+    question, notes = await time_read(question, query, time_reader, settings)
+    return AnalysedQuestion(probe=await probe_for(question, embedder), notes=notes)
 
 
 async def time_read(

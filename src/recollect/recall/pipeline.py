@@ -1,30 +1,29 @@
-"""Recall, from a question to evidence: analyze, arms, fuse, load, rerank, trim."""
+"""Recall, from a question to evidence: analyse, arms, fuse, load, rerank, trim."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from recollect.domain.items import Item
-from recollect.domain.queries import Query
-from recollect.domain.recalls import ArmStatus, Recall, RecallReceipt, Why, evidence_of
+from recollect.domain.queries import Query, Tier
+from recollect.domain.recalls import ArmStatus, Evidence, Recall, RecallReceipt, Why, evidence_of
 from recollect.errors import RecallFailed
 from recollect.models.embedder import Embedder
 from recollect.models.reranker import Reranker
 from recollect.models.timereader import TimeReader
-from recollect.recall.analyze import probe_for, read_question
-from recollect.recall.arms import Field, Found, run_arms
-from recollect.recall.asked_time import time_read
+from recollect.recall.arms import NOTHING, Field, Found, run_arms
+from recollect.recall.asked_time import analyse_question
 from recollect.recall.fuse import reciprocal_ranks, union, weighed
 from recollect.recall.rerank import reranked
 from recollect.recall.settings import Arm, Fusion, RecallSettings, weights_of
 from recollect.recall.trim import fitting
 from recollect.store.protocol import StoreReader
-from recollect.store.search import Refs, Search
+from recollect.store.search import Hits, Refs, Search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,70 +64,106 @@ class TemprRetriever:
             ModelUnavailable: the embedder could not be reached.
         """
         began = time.perf_counter()
-        settings = self._settings
-        question = read_question(query, await reader.speakers())
-        question, read = await time_read(question, query, self._time_reader, settings)
-        probe = await probe_for(question, self._embedder)
-        search = await reader.search(probe, query.scope, settings.weights)
+        settings, tiers = self._settings, query.tiers or (_whole(query),)
+        speakers = await reader.speakers()
+        analysed = await analyse_question(query, speakers, self._embedder, self._time_reader, settings)
+        kinds = [tier.kinds for tier in query.tiers]
+        search = await reader.search(analysed.probe, query.scope, settings.weights, kinds)
         reach = settings.reaches[query.effort]
-        reach = replace(reach, candidates=max(reach.candidates, query.limit))
-        found = await run_arms(Field(search=search, probe=probe, reach=reach, settings=settings))
+        reach = replace(reach, candidates=max(reach.candidates, *(tier.limit for tier in tiers)))
+        found = await run_arms(Field(search=search, probe=analysed.probe, reach=reach, settings=settings))
         _require_one(found)
-        refs, scores = await self._fuse(found, search)
-        loaded = await _load(search, refs, scores, max(query.limit, settings.rerank_top if self._reranker else 0))
+        fused = await self._fuse(found, search, len(tiers))
+        loaded = await self._load(search, fused, tiers)
         ordered, notes = await self._rerank(query.text, loaded)
-        kept = ordered[: query.limit]
-        tokens = [candidate.item.tokens for candidate in kept]
-        room = fitting(tokens, query.max_tokens)
-        reasons = _reasons(found, [candidate.ref for candidate in kept[:room]])
+        kept = [candidates[: tier.limit] for candidates, tier in zip(ordered, tiers, strict=True)]
+        shown = [_fitting(one, tier.room(query.max_tokens)) for one, tier in zip(kept, tiers, strict=True)]
+        evidence = tuple(one for tier, part in enumerate(shown) for one in _evidence(found, tier, part))
+        candidates, limited = sum(len(refs) for refs, _ in fused), sum(map(len, kept))
         return Recall(
-            evidence=tuple(evidence_of(one.item, one.score, reasons[one.ref]) for one in kept[:room]),
+            evidence=evidence,
             receipt=RecallReceipt(
                 arms=tuple(arm.report for arm in found.values()),
                 fusion=settings.fusion.value,
                 reranker=None if self._reranker is None else self._reranker.name,
-                candidates=len(refs),
-                cut_by_limit=len(refs) - len(kept),
-                cut_by_budget=len(kept) - room,
-                tokens=sum(tokens[:room]),
-                during=probe.during,
+                candidates=candidates,
+                cut_by_limit=candidates - limited,
+                cut_by_budget=limited - len(evidence),
+                tokens=sum(one.tokens for one in evidence),
+                during=analysed.probe.during,
                 seconds=time.perf_counter() - began,
-                notes=(*read, *notes),
+                notes=(*analysed.notes, *notes),
             ),
         )
 
-    async def _fuse(self, found: Mapping[Arm, Found], search: Search) -> tuple[Refs, Sequence[float]]:
-        """Every candidate, best first, with its score."""
-        rankings = [arm.hits.refs for arm in found.values()]
-        refs = union(rankings)
+    async def _fuse(self, found: Mapping[Arm, Found], search: Search, tiers: int) -> list[tuple[Refs, Sequence[float]]]:
+        """Return every candidate of each tier, best first, with its score."""
+        rankings = [[hits.refs for hits in _hits_of(found, tier)] for tier in range(tiers)]
+        refs = [union(ranked) for ranked in rankings]
         if self._settings.fusion is Fusion.RRF:
-            scores = reciprocal_ranks(refs, rankings, self._settings.rrf_k)
+            scores = [
+                reciprocal_ranks(some, ranked, self._settings.rrf_k)
+                for some, ranked in zip(refs, rankings, strict=True)
+            ]
         else:
-            signals = await search.signals(refs, _activations(found, refs))
-            scores = weighed(signals, weights_of(self._settings.weights, _working(found)))
-        order = np.argsort(-scores, kind="stable")
-        return refs[order], scores[order].tolist()
+            joined = np.concatenate(refs)
+            signals = await search.signals(joined, _activations(found, joined))
+            weights = weights_of(self._settings.weights, _working(found))
+            scores = np.split(weighed(signals, weights), np.cumsum([len(some) for some in refs])[:-1])
+        orders = [np.argsort(-own, kind="stable") for own in scores]
+        return [(some[order], own[order].tolist()) for some, own, order in zip(refs, scores, orders, strict=True)]
+
+    async def _load(
+        self, search: Search, fused: Sequence[tuple[Refs, Sequence[float]]], tiers: Sequence[Tier]
+    ) -> list[list[Candidate]]:
+        """Load the first candidates of each tier: as many as may come back, or as the reranker looks at."""
+        top = self._settings.rerank_top if self._reranker else 0
+        first = [refs[: max(tier.limit, top)] for (refs, _), tier in zip(fused, tiers, strict=True)]
+        items = dict(await search.load(np.concatenate(first)))
+        return [
+            [
+                Candidate(ref=ref, item=items[ref], score=score)
+                for ref, score in zip(refs.tolist(), scores, strict=False)
+                if ref in items
+            ]
+            for refs, (_, scores) in zip(first, fused, strict=True)
+        ]
 
     async def _rerank(
-        self, question: str, candidates: Sequence[Candidate]
-    ) -> tuple[Sequence[Candidate], tuple[str, ...]]:
-        """The candidates in the reranker's order; in their own, with a note, where it is down."""
-        if self._reranker is None or not candidates:
-            return candidates, ()
-        items = [candidate.item for candidate in candidates]
+        self, question: str, tiers: Sequence[Sequence[Candidate]]
+    ) -> tuple[Sequence[Sequence[Candidate]], tuple[str, ...]]:
+        """Return the candidates in the reranker's order; in their own, with a note, where it is down."""
+        if self._reranker is None or not any(tiers):
+            return tiers, ()
+        items = [[candidate.item for candidate in candidates] for candidates in tiers]
         try:
             async with asyncio.timeout(self._settings.rerank_deadline_s):
-                order = await reranked(self._reranker, question, items, self._settings.rerank_top)
+                orders = await reranked(self._reranker, question, items, self._settings.rerank_top)
         except Exception as exc:  # whatever breaks a reranker, the fused order is still a good one
             note = f"the reranker {self._reranker.name} failed, the fused order stands: {type(exc).__name__}: {exc}"
-            return candidates, (note,)
-        return [candidates[at] for at in order], ()
+            return tiers, (note,)
+        return [[candidates[at] for at in order] for candidates, order in zip(tiers, orders, strict=True)], ()
 
 
-async def _load(search: Search, refs: Refs, scores: Sequence[float], count: int) -> list[Candidate]:
-    score_of = dict(zip(refs.tolist(), scores, strict=True))
-    loaded = await search.load(refs[:count])
-    return [Candidate(ref=ref, item=item, score=score_of[ref]) for ref, item in loaded]
+def _whole(query: Query) -> Tier:
+    """Return all that a query asks for as one tier."""
+    return Tier(kinds=query.scope.kinds, limit=query.limit, share=1.0)
+
+
+def _fitting(candidates: Sequence[Candidate], max_tokens: int | None) -> Sequence[Candidate]:
+    """Return the first candidates, as many as fit."""
+    return candidates[: fitting([one.item.tokens for one in candidates], max_tokens)]
+
+
+def _evidence(found: Mapping[Arm, Found], tier: int, candidates: Sequence[Candidate]) -> Iterator[Evidence]:
+    """Return the candidates of a tier as evidence."""
+    reasons = _reasons(found, tier, [one.ref for one in candidates])
+    return (evidence_of(one.item, one.score, reasons[one.ref]) for one in candidates)
+
+
+def _hits_of(found: Mapping[Arm, Found], tier: int) -> list[Hits]:
+    """Return what each arm found of a tier; an arm that found nothing at all has no tiers."""
+    return [hits[tier] if tier < len(hits := arm.hits.by_tier()) else NOTHING for arm in found.values()]
 
 
 def _require_one(found: Mapping[Arm, Found]) -> None:
@@ -154,11 +189,10 @@ def _activations(found: Mapping[Arm, Found], refs: Refs) -> np.ndarray[tuple[int
     return brought
 
 
-def _reasons(found: Mapping[Arm, Found], refs: Sequence[int]) -> dict[int, tuple[Why, ...]]:
-    """For each of these candidates the arms that brought it."""
+def _reasons(found: Mapping[Arm, Found], tier: int, refs: Sequence[int]) -> dict[int, tuple[Why, ...]]:
+    """Return, for each of these candidates of a tier, the arms that brought it."""
     reasons: dict[int, tuple[Why, ...]] = dict.fromkeys(refs, ())
-    for arm, result in found.items():
-        hits = result.hits
+    for arm, hits in zip(found, _hits_of(found, tier), strict=True):
         ranks = {ref: rank for rank, ref in enumerate(hits.refs.tolist(), start=1)}
         for ref in ranks.keys() & reasons.keys():
             why = Why(arm=arm.value, rank=ranks[ref], score=float(hits.scores[ranks[ref] - 1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from recollect.domain.items import Item
 from recollect.errors import ModelError
@@ -10,19 +11,26 @@ from recollect.models.reranker import Reranker
 from recollect.text.when import describe
 
 
-async def reranked(reranker: Reranker, question: str, items: Sequence[Item], top: int) -> list[int]:
-    """The positions of items, best first: the first ``top`` in the reranker's order, the rest as they were.
+async def reranked(reranker: Reranker, question: str, tiers: Sequence[Sequence[Item]], top: int) -> list[list[int]]:
+    """Return the positions of the items of each tier, best first, by one call of the reranker.
+
+    The first ``top`` of a tier are in the reranker's order, the rest as they were.
 
     Raises:
         ModelUnavailable: the reranker could not be reached.
         ModelError: it gave more or fewer scores than there are passages.
     """
-    head = items[:top]
-    scores = await reranker.score(question, [passage(item) for item in head])
-    if len(scores) != len(head):
-        raise ModelError(f"the reranker {reranker.name} gave {len(scores)} scores for {len(head)} passages")
-    order = sorted(range(len(head)), key=lambda at: (-scores[at], at))
-    return [*order, *range(len(head), len(items))]
+    passages = [passage(item) for items in tiers for item in items[:top]]
+    scores = await reranker.score(question, passages)
+    if len(scores) != len(passages):
+        raise ModelError(f"the reranker {reranker.name} gave {len(scores)} scores for {len(passages)} passages")
+    left = iter(scores)
+    return [_order(list(islice(left, min(top, len(items)))), len(items)) for items in tiers]
+
+
+def _order(scores: Sequence[float], count: int) -> list[int]:
+    """Return positions by their scores, those without a score last, as they were."""
+    return [*sorted(range(len(scores)), key=lambda at: (-scores[at], at)), *range(len(scores), count)]
 
 
 def passage(item: Item) -> str:

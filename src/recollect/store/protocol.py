@@ -101,7 +101,15 @@ class StoreReader(Protocol):
 
     async def speakers(self) -> tuple[str, ...]: ...
 
-    async def search(self, probe: Probe, scope: Scope, weights: Weights) -> Search: ...
+    async def search(
+        self, probe: Probe, scope: Scope, weights: Weights, tiers: Sequence[Sequence[ItemKind]] = ()
+    ) -> Search:
+        """Open a view of the bank for one question.
+
+        With ``tiers``, sets of kinds that have none in common, each tier is ranked as a search whose scope has these
+        kinds would rank it; the kinds of the scope do not count then.
+        """
+        ...
 
     async def nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
         """For each vector of ``(q, dimension)`` the ids and cosines of the nearest items, best first.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,12 +23,33 @@ LINK_KINDS = tuple(LinkKind)
 class Hits:
     """What an arm found: references to items, best first, and its scores; both of shape ``(n,)``.
 
-    ``note`` is for the arm's line in the receipt: what a user should know of how it searched.
+    Of a search with tiers, the hits of the first tier come first, best first in each tier; ``sizes`` says how many are
+    of each tier, and is empty for a search without tiers. ``note`` is for the arm's line in the receipt: what a user
+    should know of how it searched.
     """
 
     refs: Refs
     scores: Floats
     note: str = ""
+    sizes: tuple[int, ...] = ()
+
+    def by_tier(self) -> tuple[Hits, ...]:
+        """Return the hits of each tier; all of them as one tier where the search has none."""
+        if not self.sizes:
+            return (self,)
+        ends = np.cumsum(self.sizes)[:-1]
+        parts = zip(np.split(self.refs, ends), np.split(self.scores, ends), strict=True)
+        return tuple(Hits(refs=refs, scores=scores, note=self.note) for refs, scores in parts)
+
+
+def joined_hits(parts: Sequence[Hits]) -> Hits:
+    """Return the hits of several tiers as one value."""
+    return Hits(
+        refs=np.concatenate([part.refs for part in parts]),
+        scores=np.concatenate([part.scores for part in parts]),
+        note=next((part.note for part in parts if part.note), ""),
+        sizes=tuple(len(part.refs) for part in parts),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +74,10 @@ class TriplePage:
 
 
 class Search(Protocol):
-    """One question's view of a bank. Every method keeps to the scope it was opened with."""
+    """One question's view of a bank. Every method keeps to the scope and the tiers that it was opened with.
+
+    With tiers, ``semantic``, ``lexical`` and ``temporal`` find the ``k`` best of each tier.
+    """
 
     async def semantic(self, k: int) -> Hits: ...
 
@@ -61,7 +86,7 @@ class Search(Protocol):
     async def temporal(self, k: int) -> Hits: ...
 
     async def edges(self, refs: Refs, limit: int) -> Edges:
-        """Links of items, the ``limit`` heaviest of each, both ends in scope."""
+        """Links of items, the ``limit`` heaviest of each, both ends in scope and in the same tier."""
         ...
 
     async def within_time(self, refs: Refs) -> NDArray[np.bool_]:

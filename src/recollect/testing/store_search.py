@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from recollect.domain.changes import Changeset
-from recollect.domain.items import Stage
+from recollect.domain.items import ItemKind, Stage
 from recollect.domain.queries import Scope
 from recollect.domain.signals import Weights
 from recollect.store.protocol import Store
@@ -53,6 +53,32 @@ class SearchContract:
             np.testing.assert_allclose(hits.scores, [score for _, score in expected], atol=CLOSE, err_msg=arm)
             np.testing.assert_allclose([scores[id_] for id_ in ids], hits.scores, atol=CLOSE, err_msg=arm)
             assert len(set(ids)) == len(ids)
+
+    @pytest.mark.parametrize("k", [1, 7, 500])
+    async def test_tiers_are_ranked_as_searches_of_their_own(self, store: Store, k: int) -> None:
+        changes = corpus()
+        await store.commit(changes)
+        asked = probe(3, during=day(), terms=np.array([3, 4, 99], dtype=np.uint32))
+        kinds = list(dict.fromkeys(entry.item.kind for entry in changes.items))
+        tiers = ((kinds[0], ItemKind.EPISODE), tuple(kinds[1:]))
+        together = await store.search(asked, Scope(speakers=("Ada", "Ben")), Weights(), tiers)
+        alone = [await store.search(asked, Scope(speakers=("Ada", "Ben"), kinds=some), Weights()) for some in tiers]
+        for arm in ("semantic", "lexical", "temporal"):
+            hits = (await getattr(together, arm)(k)).by_tier()
+            assert len(hits) == len(tiers)
+            for part, search in zip(hits, alone, strict=True):
+                expected = await getattr(search, arm)(k)
+                assert part.refs.tolist() == expected.refs.tolist(), arm
+                np.testing.assert_array_equal(part.scores, expected.scores)
+        refs = [(await search.semantic(10)).refs for search in alone]
+        edges = await together.edges(np.concatenate(refs), 3)
+        apart = [await search.edges(some, 3) for search, some in zip(alone, refs, strict=True)]
+        got = sorted(zip(edges.origins.tolist(), edges.targets.tolist(), edges.kinds.tolist(), strict=True))
+        assert got == sorted(
+            pair
+            for one in apart
+            for pair in zip(one.origins.tolist(), one.targets.tolist(), one.kinds.tolist(), strict=True)
+        )
 
     async def test_what_grew_is_as_it_was_then(self, store: Store) -> None:
         said = [message(0, text="one"), message(1, text="two")]

@@ -257,8 +257,8 @@ class Broken:
     def __getattr__(self, name):
         return getattr(self._store, name)
 
-    async def search(self, probe, scope, weights):
-        return _BrokenSearch(await self._store.search(probe, scope, weights), self._arm, self._problem)
+    async def search(self, probe, scope, weights, tiers=()):
+        return _BrokenSearch(await self._store.search(probe, scope, weights, tiers), self._arm, self._problem)
 
 
 class _BrokenSearch:

@@ -391,5 +391,5 @@ async def test_equation_16_the_final_ranking_is_the_rerankers():
         found = await recalled(store, "one", reranker=Judge())
     assert [one.id for one in found.evidence] == ["b", "c", "a"]
     items = [one.item for one in entries]
-    assert await reranked(Judge(), "one", items, 3) == [1, 2, 0]
-    assert await reranked(Judge(), "one", items, 2) == [1, 0, 2]
+    assert await reranked(Judge(), "one", [items], 3) == [[1, 2, 0]]
+    assert await reranked(Judge(), "one", [items], 2) == [[1, 0, 2]]

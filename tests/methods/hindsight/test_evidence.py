@@ -10,10 +10,12 @@ from recollect.answering.evidence import Gathered, dated, numbered, one_line, we
 from recollect.domain import recalls
 from recollect.domain.items import Item, ItemKind, Network, Occurrence
 from recollect.domain.opinions import Assessment
-from recollect.domain.queries import Scope
+from recollect.domain.queries import Effort, Scope, Tier
 from recollect.domain.time import Interval, Precision
 from recollect.methods.hindsight.evidence import SECTIONS, EvidenceSettings, Section, gather, section_of
 from recollect.recall.pipeline import TemprRetriever
+from recollect.recall.settings import Fusion, RecallSettings
+from recollect.testing.models import OverlapReranker
 
 MAY = Interval(start=datetime(2024, 5, 1, tzinfo=UTC), end=datetime(2024, 6, 1, tzinfo=UTC), precision=Precision.MONTH)
 KNOWN = (ItemKind.FACT, ItemKind.OPINION, ItemKind.OBSERVATION)
@@ -152,8 +154,39 @@ async def test_all_four_networks_and_a_few_raw_words_are_recalled():
     assert by_section[Section.OPINIONS] == ["opinion:b:0:formed"]
     assert len(by_section[Section.WORDS]) == 8
     assert [entry.number for entry in found.entries] == list(range(1, 13))
-    assert len(found.recalls) == 4
+    assert len(found.recalls) == 1
     assert found.told().detail == "1 world facts, 1 experience facts, 1 observations, 1 opinions, 8 raw words"
+
+
+@pytest.mark.parametrize("text", ["What of the bike?", "What did Ada say of the bike last month?", "?"])
+@pytest.mark.parametrize("max_tokens", [None, 40, 400])
+@pytest.mark.parametrize("effort", list(Effort))
+@pytest.mark.parametrize("fusion", list(Fusion))
+async def test_one_search_brings_what_a_search_for_each_tier_would(text, max_tokens, effort, fusion):
+    tiers = (
+        Tier(kinds=(ItemKind.FACT, ItemKind.OBSERVATION), limit=2, share=0.6),
+        Tier(kinds=(ItemKind.OPINION,), limit=3, share=0.1),
+        Tier(kinds=(ItemKind.TURN,), limit=8, share=0.3),
+    )
+    retriever = TemprRetriever(EMBEDDER, reranker=OverlapReranker(), settings=RecallSettings(fusion=fusion))
+    asked = query(text, max_tokens=max_tokens, effort=effort)
+    async with opened() as iris:
+        await filled(iris)
+        one = await retriever.retrieve(replace(asked, tiers=tiers), iris.store)
+        several = []
+        for tier in tiers:
+            scope, room = Scope(kinds=tier.kinds), tier.room(max_tokens)
+            alone = replace(asked, scope=scope, limit=tier.limit, max_tokens=room)
+            several.append(await retriever.retrieve(alone, iris.store))
+    assert one.evidence == tuple(piece for recall in several for piece in recall.evidence)
+    for name in ("candidates", "cut_by_limit", "cut_by_budget", "tokens"):
+        assert getattr(one.receipt, name) == sum(getattr(recall.receipt, name) for recall in several), name
+
+
+def test_a_kind_stands_in_one_tier_alone():
+    tier = Tier(kinds=(ItemKind.FACT,), limit=1, share=0.5)
+    with pytest.raises(ValueError, match="one tier alone"):
+        replace(query("x"), tiers=(tier, tier))
 
 
 async def test_the_turns_are_a_setting():
@@ -161,7 +194,6 @@ async def test_the_turns_are_a_setting():
         await filled(iris)
         found = await gather_from(iris, "What of the bike?", EvidenceSettings(turns=0))
         assert {entry.evidence.kind for entry in found.entries} == set(KNOWN)
-        assert len(found.recalls) == 3
 
 
 async def test_without_facts_everything_there_is_is_recalled():

@@ -71,7 +71,7 @@ class Router:
 
         ``None`` where it is for segments.
         """
-        kinds = query.scope.kinds
+        kinds = query.kinds
         if kinds and ItemKind.SEGMENT not in kinds:
             return ""
         if Capability.SEGMENTS not in reader.capabilities:

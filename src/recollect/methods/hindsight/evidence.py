@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from recollect.answering.evidence import WORDS, Gathered, Sections, Tier
+from recollect.answering.evidence import WORDS, Gathered, Sections
 from recollect.answering.evidence import gather as gather_tiers
 from recollect.domain.items import Item, ItemKind, Network
-from recollect.domain.queries import Query
+from recollect.domain.queries import Query, Tier
 from recollect.ports import Retriever
 from recollect.store.protocol import StoreReader
 

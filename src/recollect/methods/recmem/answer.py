@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Final
 
 from recollect.answering.answers import CitedReply, answer_from, asked, nothing_found
-from recollect.answering.evidence import Gathered, Sections, Tier, gather
+from recollect.answering.evidence import Gathered, Sections, gather
 from recollect.domain.items import Item, ItemKind
-from recollect.domain.queries import Query
+from recollect.domain.queries import Query, Tier
 from recollect.errors import InvalidInput
 from recollect.methods.parts import Parts
 from recollect.methods.recmem.beside import in_conversation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,37 +41,59 @@ class RowScope:
         return self == RowScope()
 
 
-class IndexSearch:
-    """Scans the index for one probe. Scans are made once and shared by the arms. Not safe for threads."""
+Ranking = tuple[Rows, Floats]
+"""Rows, best first, and their scores."""
 
-    def __init__(self, index: BankIndex, probe: Probe, scope: RowScope, weights: Weights) -> None:
+
+class IndexSearch:
+    """Scans the index for one probe. Scans are made once and shared by the arms and tiers. Not safe for threads.
+
+    Args:
+        index: the bank in memory.
+        probe: the question.
+        scope: which rows may come back.
+        weights: of the signals.
+        tiers: sets of kinds, each of which is ranked by itself; the kinds of the scope do not count then. Without any,
+            all that is in scope is one tier.
+    """
+
+    def __init__(
+        self, index: BankIndex, probe: Probe, scope: RowScope, weights: Weights, tiers: Sequence[tuple[str, ...]] = ()
+    ) -> None:
+        if tiers:
+            scope = replace(scope, kinds=tuple(kind for kinds in tiers for kind in kinds))
         self._index, self._probe, self._scope, self._weights = index, probe, scope, weights
+        self._tiers = tuple(tiers)
+        self._masks: list[NDArray[np.bool_]] | None = None
         self._speakers = index.table.speakers.find(probe.speakers)
         self._open: NDArray[np.bool_] | None = None
         self._scan: LexicalScan | None = None
         self._cosines_of_all: tuple[Floats, Floats | None] | None = None
-        self._nearest: tuple[int, Rows, Floats] | None = None
+        self._nearest: tuple[int, list[Ranking]] | None = None
         self._proximity: Floats | None = None
         self._rows_seen = -1
         self._keep_up()
 
-    def semantic(self, k: int) -> tuple[Rows, Floats]:
-        """The ``k`` rows nearest in meaning, by the row and its surroundings: rows, best first, and scores."""
+    @property
+    def has_tiers(self) -> bool:
+        return bool(self._tiers)
+
+    def semantic(self, k: int) -> list[Ranking]:
+        """Return, for each tier, the ``k`` rows nearest in meaning, by the row and its surroundings."""
         self._keep_up()
         if self._index.vectors.approximate and self._open is None:
             rows = self._index.vectors.approximate_nearest(self._probe.vector, _GRAPH_OVERSAMPLE * k)
             rows = rows[self._index.table.current.view[rows]]
             scores = self._meant(*self._cosines(rows))
             best = top(scores, k)
-            return rows[best], scores[best]
+            return [(rows[best], scores[best])]
         if self._cosines_of_all is None:
             self.compared(cosines_with(self._index.vectors.matrix, self._probe.vector))
         assert self._cosines_of_all is not None
         if self._nearest is None or self._nearest[0] < k:  # the graph arm begins with the first of the semantic arm's
             own, near = self._cosines_of_all
-            self._nearest = k, *self._best(own if near is None else self._meant(own, near), k)
-        _, rows, scores = self._nearest
-        return rows[:k], scores[:k]
+            self._nearest = k, self._best(own if near is None else self._meant(own, near), k)
+        return [(rows[:k], scores[:k]) for rows, scores in self._nearest[1]]
 
     def to_compare(self) -> Floats | None:
         """What :meth:`semantic` would compare with the question: a view, or ``None`` where nothing is left to do.
@@ -89,23 +111,27 @@ class IndexSearch:
             near = self._index.surroundings.all_cosines(self._index.table, own) if self._weights.surroundings else None
             self._cosines_of_all = own, near
 
-    def lexical(self, k: int) -> tuple[Rows, Floats]:
-        """The ``k`` rows that share most words with the question, by exchange, passage and session."""
+    def lexical(self, k: int) -> list[Ranking]:
+        """Return, for each tier, the ``k`` rows that share most words with the question.
+
+        A row's words are those of its exchange, its passage and its session.
+        """
         self._keep_up()
         scan, w = self._lexical(), self._weights
         scale = w.exchange + w.passage + w.session or 1.0
         scores = (w.exchange * scan.exchange + w.passage * scan.passage + w.session * scan.session) / scale
-        rows, found = self._best(scores, k)
-        return rows[found > 0], found[found > 0]
+        return [(rows[found > 0], found[found > 0]) for rows, found in self._best(scores, k)]
 
-    def temporal(self, k: int) -> tuple[Rows, Floats]:
-        """The ``k`` rows nearest to the middle of the time asked about, of those that overlap it (equations 13, 14)."""
+    def temporal(self, k: int) -> list[Ranking]:
+        """Return, for each tier, the ``k`` rows nearest to the middle of the time asked about.
+
+        They are among those that overlap it (equations 13, 14).
+        """
         self._keep_up()
         near = self._near_in_time()
         if near is None:
-            return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
-        rows, found = self._best(near, k)
-        return rows[found > 0], found[found > 0]
+            return [(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)) for _ in self._tiers or (None,)]
+        return [(rows[found > 0], found[found > 0]) for rows, found in self._best(near, k)]
 
     def signals(self, rows: Rows, *, phrases: Rows, graph: Floats) -> Signals:
         """Every signal of candidates. ``phrases``: rows that hold a quoted phrase; ``graph``: their activations."""
@@ -128,10 +154,13 @@ class IndexSearch:
             graph=graph,
         )
 
-    def allowed(self, rows: Rows) -> NDArray[np.bool_]:
-        """Which rows the scope lets through."""
+    def tiers_of(self, rows: Rows) -> NDArray[np.int8]:
+        """Return the place of each row's tier, -1 for a row that the scope does not let through."""
         self._keep_up()
-        return self._visible()[rows]
+        places = np.full(len(rows), -1, dtype=np.int8)
+        for place, mask in enumerate(self._by_tier()):
+            places[mask[rows]] = place
+        return places
 
     def within_time(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows overlap the time asked about; all, when none is."""
@@ -143,13 +172,21 @@ class IndexSearch:
         """Which rows the scope lets through: bool of shape ``(rows,)``."""
         return self._index.table.current.view if self._open is None else self._open
 
+    def _by_tier(self) -> list[NDArray[np.bool_]]:
+        """Return, for each tier, which rows may come back: bool of shape ``(rows,)``."""
+        if self._masks is None:
+            visible, table = self._visible(), self._index.table
+            codes = [table.kinds.find(kinds) for kinds in self._tiers]
+            self._masks = [visible & np.isin(table.kind.view, some) for some in codes] if codes else [visible]
+        return self._masks
+
     def _keep_up(self) -> None:
         """Scan anew where rows have come to the index since: others write to it while a question is being answered."""
         if len(self._index) == self._rows_seen:
             return
         self._rows_seen = len(self._index)
         self._open = None if self._scope.everything else allowed_rows(self._index, self._scope)
-        self._scan = self._cosines_of_all = self._nearest = self._proximity = None
+        self._scan = self._cosines_of_all = self._nearest = self._proximity = self._masks = None
 
     def _meant(self, own: Floats, near: Floats) -> Floats:
         w = self._weights
@@ -174,13 +211,18 @@ class IndexSearch:
         index = self._index
         return index.surroundings.cosines(index.table, rows, index.vectors.matrix, self._probe.vector)
 
-    def _best(self, scores: Floats, k: int) -> tuple[Rows, Floats]:
-        closed = ~self._visible()
-        if closed.any():
-            scores = np.where(closed, np.float32(-np.inf), scores)
-        best = top(scores, k)
-        best = best[np.isfinite(scores[best])]
-        return best.astype(np.int32), scores[best]
+    def _best(self, scores: Floats, k: int) -> list[Ranking]:
+        return [best_of(scores, mask, k) for mask in self._by_tier()]
+
+
+def best_of(scores: Floats, mask: NDArray[np.bool_], k: int) -> Ranking:
+    """Return the ``k`` best of the rows that a mask lets through."""
+    closed = ~mask
+    if closed.any():
+        scores = np.where(closed, np.float32(-np.inf), scores)
+    best = top(scores, k)
+    best = best[np.isfinite(scores[best])]
+    return best.astype(np.int32), scores[best]
 
 
 def _are_among(values: NDArray[np.int32], some: Sequence[int] | Rows) -> Floats:

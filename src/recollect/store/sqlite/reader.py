@@ -84,8 +84,10 @@ class SqliteReader:
         with self._live.fresh() as index:
             return index.table.speakers.names()
 
-    async def search(self, probe: Probe, scope: Scope, weights: Weights) -> SqliteSearch:
-        return await asyncio.to_thread(SqliteSearch, self._database, self._live, probe, scope, weights)
+    async def search(
+        self, probe: Probe, scope: Scope, weights: Weights, tiers: Sequence[Sequence[ItemKind]] = ()
+    ) -> SqliteSearch:
+        return await asyncio.to_thread(SqliteSearch, self._database, self._live, probe, scope, weights, tiers)
 
     async def nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
         return await asyncio.to_thread(self._nearest, vectors, k, floor)

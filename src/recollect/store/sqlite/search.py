@@ -12,14 +12,14 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recollect.domain.items import Item
+from recollect.domain.items import Item, ItemKind
 from recollect.domain.queries import Probe, Scope
 from recollect.domain.signals import Signals, Weights
 from recollect.domain.time import to_micros
 from recollect.store.index.rows import Rows
 from recollect.store.index.search import IndexSearch, RowScope
 from recollect.store.index.vectors import cosines_with
-from recollect.store.search import LINK_KINDS, Edges, Hits, Refs
+from recollect.store.search import LINK_KINDS, Edges, Hits, Refs, joined_hits
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.live import LiveIndex
 from recollect.store.sqlite.rows import item_from
@@ -40,12 +40,21 @@ class SqliteSearch:
     goes to a thread, so that the event loop stays free.
     """
 
-    def __init__(self, database: Database, live: LiveIndex, probe: Probe, scope: Scope, weights: Weights) -> None:
+    def __init__(
+        self,
+        database: Database,
+        live: LiveIndex,
+        probe: Probe,
+        scope: Scope,
+        weights: Weights,
+        tiers: Sequence[Sequence[ItemKind]] = (),
+    ) -> None:
         self._database, self._live, self._probe, self._scope = database, live, probe, scope
         self._comparing = threading.Lock()
         with live.fresh() as index:
             self._index = index
-            self._search = IndexSearch(index, probe, row_scope(database, scope), weights)
+            kinds = [tuple(kind.value for kind in tier) for tier in tiers]
+            self._search = IndexSearch(index, probe, row_scope(database, scope), weights, kinds)
 
     async def semantic(self, k: int) -> Hits:
         return await self._done(self._semantic, k)
@@ -90,9 +99,10 @@ class SqliteSearch:
 
     def _ranked(self, arm: str, k: int) -> Hits:
         with self._live.held():
-            rows, scores = getattr(self._search, arm)(k)
+            found = getattr(self._search, arm)(k)
             note = self._index.vectors.note if arm == "semantic" else ""
-            return Hits(refs=self._index.table.seq.view[rows], scores=scores, note=note)
+            hits = [Hits(refs=self._index.table.seq.view[rows], scores=scores, note=note) for rows, scores in found]
+            return joined_hits(hits) if self._search.has_tiers else hits[0]
 
     def _signals(self, refs: Refs, graph: Floats) -> Signals:
         phrases = self._phrase_hits()
@@ -114,13 +124,16 @@ class SqliteSearch:
             return _edges_of(*np.empty((4, 0)))
         origins, targets, kinds, weights = zip(*found, strict=True)
         edges = _edges_of(origins, targets, [_KIND_CODES[kind] for kind in kinds], weights)
-        edges = _picked(edges, np.flatnonzero(self._in_scope(edges.targets)))
+        edges = _picked(edges, np.flatnonzero(self._are_open(edges)))
         return _picked(edges, np.flatnonzero(_heaviest(edges, limit)))
 
-    def _in_scope(self, refs: Refs) -> NDArray[np.bool_]:
+    def _are_open(self, edges: Edges) -> NDArray[np.bool_]:
+        """Return which edges lead to an item in scope, and stay in their tier."""
         with self._live.held():
-            rows = self._rows(refs)
-            return (rows >= 0) & self._search.allowed(np.maximum(rows, 0))
+            origins, targets = self._rows(edges.origins), self._rows(edges.targets)
+            tiers = self._search.tiers_of(np.maximum(targets, 0))
+            same = tiers == self._search.tiers_of(np.maximum(origins, 0))
+            return (targets >= 0) & (tiers >= 0) & same if self._search.has_tiers else (targets >= 0) & (tiers >= 0)
 
     def _rows(self, refs: Refs) -> Rows:
         return self._index.table.rows_of(refs)
