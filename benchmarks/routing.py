@@ -21,10 +21,10 @@ from benchmarks.baselines import Bm25, ranked
 from benchmarks.machine import hand_over
 from recollect.app import embedder_named
 from recollect.domain.queries import Query
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.emem.reading import lines_of
-from recollect.methods.emem.route import Router, Routing
+from recollect.methods.emem.route import Router
 from recollect.methods.emem.settings import Pathway, RouteSettings
-from recollect.methods.parts import Parts
 from recollect.models.embedder import Embedder
 from recollect.models.languages.unconfigured import NoLanguageModel
 from recollect.recall.pipeline import TemprRetriever
@@ -196,14 +196,14 @@ def by_pathways(held: Held, router: Router) -> Route:
 
 
 def _router(embedder: Embedder, settings: RouteSettings) -> Router:
-    parts = Parts(
+    parts = Dependencies(
         embedder=embedder,
         retriever=TemprRetriever(embedder),
         model=NoLanguageModel(),
         names=KnownNames(),
         clock=lambda: datetime.now(UTC),
     )
-    return Routing(settings).build(parts)
+    return Router(parts, settings)
 
 
 async def measure(

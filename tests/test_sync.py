@@ -4,6 +4,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from standin_model import standin
@@ -12,13 +13,13 @@ import recollect
 from recollect import Message, sync
 from recollect.errors import BankNotFound, InvalidInput, RecollectError, StoreError
 from recollect.memory.bank import Bank
-from recollect.methods.hindsight.extract import Extraction
+from recollect.methods.hindsight.extract import Extractor
 from recollect.methods.hindsight.settings import ExtractSettings
 from recollect.recipes import Recipe
 from recollect.testing.models import HashEmbedder
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
-AT_ONCE = Recipe(name="at once", consolidate=(Extraction(ExtractSettings(settle_s=0.0)),))
+AT_ONCE = Recipe(name="at once", consolidate=(partial(Extractor, settings=ExtractSettings(settle_s=0.0)),))
 PAIRS = [(recollect.Memory, sync.Memory), (Bank, sync.Bank)]
 
 

@@ -5,46 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal, Protocol, TypeVar
+from functools import partial
+from typing import Literal
 
 from recollect.errors import InvalidInput
-from recollect.methods.default.answer import Blend
-from recollect.methods.emem.answer import Reconstruction
-from recollect.methods.emem.route import Routing
-from recollect.methods.emem.summarise import Summarising
-from recollect.methods.hindsight.answer import Answering
-from recollect.methods.hindsight.extract import Extraction
-from recollect.methods.hindsight.observe import Observation
-from recollect.methods.hindsight.reflect import Reflection
-from recollect.methods.hindsight.reinforce import Reinforcement
-from recollect.methods.memr3.answer import EvidenceGap
-from recollect.methods.parts import Parts
-from recollect.methods.recmem.answer import TierAnswering
-from recollect.methods.recmem.consolidate import Consolidation
-from recollect.methods.remem.index import Indexing
-from recollect.methods.remem.react import Recollection
-from recollect.methods.remem.single import SinglePass
+from recollect.methods.default.answer import DefaultResponder
+from recollect.methods.dependencies import Dependencies, Factory
+from recollect.methods.emem.answer import Reconstructor
+from recollect.methods.emem.route import Router
+from recollect.methods.emem.summarise import Summariser
+from recollect.methods.hindsight.answer import Answerer
+from recollect.methods.hindsight.extract import Extractor
+from recollect.methods.hindsight.observe import Observer
+from recollect.methods.hindsight.reflect import Reflector
+from recollect.methods.hindsight.reinforce import Reinforcer
+from recollect.methods.memr3.answer import EvidenceGapResponder
+from recollect.methods.recmem.answer import TierAnswerer
+from recollect.methods.recmem.consolidate import UnitConsolidator
+from recollect.methods.remem.index import Indexer
+from recollect.methods.remem.react import RecollectionResponder
+from recollect.methods.remem.single import SinglePassResponder
 from recollect.models.embedder import Embedder
 from recollect.models.language import LanguageModel
 from recollect.models.reranker import Reranker
 from recollect.models.timereader import TimeReader
-from recollect.ports import Consolidator, Responder, Retriever
+from recollect.ports import Consolidator, Encoder, Responder, Retriever
 from recollect.recall.language_time import LanguageTimeReader
 from recollect.recall.pipeline import TemprRetriever
 from recollect.recall.settings import Fusion, RecallSettings
-from recollect.retain.encode import EncodeSettings
+from recollect.retain.encode import EncodeSettings, TurnEncoder
 from recollect.retain.known_names import KnownNames
 from recollect.retain.segments import SegmentSettings
-
-T_co = TypeVar("T_co", covariant=True)
 
 OwnModel = Literal["model"]
 
 
-class Builds(Protocol[T_co]):
-    """A part of a method with its constants, before it is put together for a bank."""
-
-    def build(self, parts: Parts) -> T_co: ...
+def turn_encoder(dependencies: Dependencies, settings: EncodeSettings | None = None) -> TurnEncoder:
+    """Make the encoder that calls no model: turns with their times, names and links, and segments where asked for."""
+    return TurnEncoder(dependencies.embedder, names=dependencies.names, settings=settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +58,14 @@ class Recipe:
     """
 
     name: str
-    encode: EncodeSettings = EncodeSettings()
+    encode: Factory[Encoder] = turn_encoder
     recall: RecallSettings = field(default_factory=RecallSettings)
-    retrieve: Builds[Retriever] | None = None
+    retrieve: Factory[Retriever] | None = None
     model_reads_time: bool = False
-    consolidate: tuple[Builds[Consolidator], ...] = ()
+    consolidate: tuple[Factory[Consolidator], ...] = ()
     queues: bool = True
-    answer: Builds[Responder] = Answering()
-    reflect: Builds[Responder] = Reflection()
+    answer: Factory[Responder] = Answerer
+    reflect: Factory[Responder] = Reflector
 
 
 RECIPES = {
@@ -75,33 +73,33 @@ RECIPES = {
     for recipe in (
         Recipe(
             name="default",
-            encode=EncodeSettings(segments=SegmentSettings(summaries=False)),
-            consolidate=(Consolidation(),),
+            encode=partial(turn_encoder, settings=EncodeSettings(segments=SegmentSettings(summaries=False))),
+            consolidate=(UnitConsolidator,),
             queues=False,
-            answer=Blend(),
+            answer=DefaultResponder,
         ),
         Recipe(name="tempr", recall=RecallSettings(fusion=Fusion.RRF)),
-        Recipe(name="hindsight", consolidate=(Extraction(), Reinforcement(), Observation())),
+        Recipe(name="hindsight", consolidate=(Extractor, Reinforcer, Observer)),
         Recipe(
             name="remem",
-            encode=EncodeSettings(statements=True),
-            consolidate=(Indexing(),),
-            answer=Recollection(),
+            encode=partial(turn_encoder, settings=EncodeSettings(statements=True)),
+            consolidate=(Indexer,),
+            answer=RecollectionResponder,
         ),
         Recipe(
             name="remem_single",
-            encode=EncodeSettings(statements=True),
-            consolidate=(Indexing(),),
-            answer=SinglePass(),
+            encode=partial(turn_encoder, settings=EncodeSettings(statements=True)),
+            consolidate=(Indexer,),
+            answer=SinglePassResponder,
         ),
-        Recipe(name="memr3", answer=EvidenceGap()),
-        Recipe(name="recmem", consolidate=(Consolidation(),), answer=TierAnswering()),
+        Recipe(name="memr3", answer=EvidenceGapResponder),
+        Recipe(name="recmem", consolidate=(UnitConsolidator,), answer=TierAnswerer),
         Recipe(
             name="emem",
-            encode=EncodeSettings(segments=SegmentSettings()),
-            retrieve=Routing(),
-            consolidate=(Summarising(),),
-            answer=Reconstruction(),
+            encode=partial(turn_encoder, settings=EncodeSettings(segments=SegmentSettings())),
+            retrieve=Router,
+            consolidate=(Summariser,),
+            answer=Reconstructor,
         ),
     )
 }
@@ -120,9 +118,11 @@ def recipe_named(name: str) -> Recipe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
-    """A recipe put together for one bank."""
+class AssembledRecipe:
+    """A recipe with its parts made for one bank."""
 
+    name: str
+    encoder: Encoder
     retriever: Retriever
     consolidators: tuple[Consolidator, ...]
     queues: bool
@@ -131,7 +131,7 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finders:
+class SearchModels:
     """The models that a memory searches with.
 
     ``time_reader`` reads times in questions that the rules could not; ``"model"`` is the bank's own language model.
@@ -142,28 +142,30 @@ class Finders:
     time_reader: TimeReader | OwnModel | None = None
 
 
-def assembled(
-    recipe: Recipe, finders: Finders, model: LanguageModel, names: KnownNames, clock: Callable[[], datetime]
-) -> Method:
+def assemble_recipe(
+    recipe: Recipe, search_models: SearchModels, model: LanguageModel, names: KnownNames, clock: Callable[[], datetime]
+) -> AssembledRecipe:
     """Put a recipe together for one bank; ``model`` is the one that keeps its ledger, ``names`` are what it knows."""
     tempr = TemprRetriever(
-        finders.embedder,
-        reranker=finders.reranker,
-        time_reader=_time_reader(recipe, finders, model),
+        search_models.embedder,
+        reranker=search_models.reranker,
+        time_reader=_time_reader(recipe, search_models, model),
         settings=recipe.recall,
     )
-    single = Parts(embedder=finders.embedder, retriever=tempr, model=model, names=names, clock=clock)
-    parts = single if recipe.retrieve is None else replace(single, retriever=recipe.retrieve.build(single))
-    return Method(
-        retriever=parts.retriever,
-        consolidators=tuple(one.build(parts) for one in recipe.consolidate),
+    single = Dependencies(embedder=search_models.embedder, retriever=tempr, model=model, names=names, clock=clock)
+    dependencies = single if recipe.retrieve is None else replace(single, retriever=recipe.retrieve(single))
+    return AssembledRecipe(
+        name=recipe.name,
+        encoder=recipe.encode(single),
+        retriever=dependencies.retriever,
+        consolidators=tuple(one(dependencies) for one in recipe.consolidate),
         queues=recipe.queues,
-        answer=recipe.answer.build(parts),
-        reflect=recipe.reflect.build(single),  # an opinion rests on items, and can be told from which it came
+        answer=recipe.answer(dependencies),
+        reflect=recipe.reflect(single),  # an opinion rests on items, and can be told from which it came
     )
 
 
-def _time_reader(recipe: Recipe, finders: Finders, model: LanguageModel) -> TimeReader | None:
-    if finders.time_reader == "model" or (finders.time_reader is None and recipe.model_reads_time):
+def _time_reader(recipe: Recipe, search_models: SearchModels, model: LanguageModel) -> TimeReader | None:
+    if search_models.time_reader == "model" or (search_models.time_reader is None and recipe.model_reads_time):
         return LanguageTimeReader(model)
-    return finders.time_reader
+    return search_models.time_reader

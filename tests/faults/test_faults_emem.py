@@ -7,6 +7,7 @@ import re
 from collections import deque
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import endpoint as machinery
 import pytest
@@ -17,13 +18,16 @@ from working import opened, said, spoil_answer, worked_off
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import JobState
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable
-from recollect.recipes import recipe_named
+from recollect.recipes import recipe_named, turn_encoder
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings
 from recollect.store.optimistic import derive_changes
 
 SUMMARISE, ASSIST, ANSWER = (f"emem.{one}" for one in ("summarise", "assist", "answer"))
-RECIPE = replace(recipe_named("emem"), encode=EncodeSettings(segments=SegmentSettings(length=90, overlap=12)))
+RECIPE = replace(
+    recipe_named("emem"),
+    encode=partial(turn_encoder, settings=EncodeSettings(segments=SegmentSettings(length=90, overlap=12))),
+)
 SEEDS = (7, 8)
 ASKED = "What did Toby chew, and when does the choir sing?"
 SAID = (

@@ -19,9 +19,9 @@ from recollect.domain.loops import Finding, Gap
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmStatus
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable, NoModel, RecallFailed
-from recollect.methods.memr3.answer import Concluded, EvidenceGap
+from recollect.methods.dependencies import Dependencies
+from recollect.methods.memr3.answer import Concluded, EvidenceGapResponder
 from recollect.methods.memr3.track import Generated
-from recollect.methods.parts import Parts
 from recollect.models.languages.metered import Metered
 from recollect.models.languages.unconfigured import NoLanguageModel
 from recollect.recall.pipeline import TemprRetriever
@@ -105,7 +105,7 @@ class Life:
     retriever: object
 
     async def answered(self, model, *, retriever=None, limits=(), follow=lambda _: None):
-        parts = Parts(
+        parts = Dependencies(
             embedder=HashEmbedder(),
             retriever=retriever or self.retriever,
             model=Metered(model, self.store, limits=limits, clock=lambda: NOW),
@@ -113,7 +113,7 @@ class Life:
             clock=lambda: NOW,
         )
         asked = Query(text=QUESTION, now=NOW)
-        return await EvidenceGap().build(parts).answered(asked, self.store, follow)
+        return await EvidenceGapResponder(parts).answered(asked, self.store, follow)
 
     async def failed(self):
         return sum(cost.failed for cost in await self.store.costs())

@@ -7,6 +7,7 @@ import re
 from collections import deque
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import endpoint as machinery
 import pytest
@@ -17,8 +18,8 @@ from working import opened, said, spoil_answer, worked_off
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import JobState
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable
-from recollect.methods.recmem.answer import TierAnswering
-from recollect.methods.recmem.consolidate import KIND, Consolidation
+from recollect.methods.recmem.answer import TierAnswerer
+from recollect.methods.recmem.consolidate import KIND, UnitConsolidator
 from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
 from recollect.recipes import Recipe
 from recollect.store.optimistic import derive_changes
@@ -31,9 +32,12 @@ RECIPE = Recipe(
     name="recmem",
     # A unit is given up where it stands only after more failures than there are: the order of the work is the same.
     consolidate=(
-        Consolidation(ConsolidateSettings(recurrence=Recurrence(theta_sim=0.55, theta_count=2), patience=10**6)),
+        partial(
+            UnitConsolidator,
+            settings=ConsolidateSettings(recurrence=Recurrence(theta_sim=0.55, theta_count=2), patience=10**6),
+        ),
     ),
-    answer=TierAnswering(),
+    answer=TierAnswerer,
 )
 SAID = (
     "Toby the beagle chewed the brown shoes.",

@@ -21,11 +21,11 @@ from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.queries import Query
 from recollect.domain.triples import Triple
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable, NoModel, StoreUnavailable
-from recollect.methods.parts import Parts
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.remem.conclude import Recollected
 from recollect.methods.remem.plan import Planned
-from recollect.methods.remem.react import Recollection
-from recollect.methods.remem.single import SinglePass
+from recollect.methods.remem.react import RecollectionResponder
+from recollect.methods.remem.single import SinglePassResponder
 from recollect.models.languages.metered import Metered
 from recollect.models.languages.unconfigured import NoLanguageModel
 from recollect.recall.pipeline import TemprRetriever
@@ -122,14 +122,14 @@ class Life:
 
     async def answer(self, model, *, embedder=None, limits=(), builder=None, reader=None, follow=lambda _: None):
         own = embedder or HashEmbedder()
-        parts = Parts(
+        parts = Dependencies(
             embedder=own,
             retriever=TemprRetriever(own),
             model=Metered(model, self.store, limits=limits, clock=lambda: NOW),
             names=KnownNames(),
             clock=lambda: NOW,
         )
-        responder = (builder or Recollection()).build(parts)
+        responder = (builder or RecollectionResponder)(parts)
         return (await responder.respond(Query(text=QUESTION, now=NOW), reader or self.store, follow)).answer
 
     async def failed(self):
@@ -225,7 +225,7 @@ async def test_the_only_call_of_a_single_pass_is_the_callers_to_handle(at):
     for kind in KINDS:
         async with lived() as life:
             with pytest.raises(InvalidReply if kind in INVALID else ModelUnavailable):
-                await life.answer(Nth(at, 1, kind), builder=SinglePass())
+                await life.answer(Nth(at, 1, kind), builder=SinglePassResponder)
             assert await life.failed() == 1
 
 
@@ -248,7 +248,7 @@ async def test_an_embedder_that_fails_later_ends_the_search_with_what_was_found(
 
 async def test_nothing_found_and_nothing_looked_for_never_look_alike():
     async with lived() as life:
-        for builder, replies in ((Recollection(), [LOOK]), (SinglePass(), [])):
+        for builder, replies in ((RecollectionResponder, [LOOK]), (SinglePassResponder, [])):
             with pytest.raises(ModelUnavailable, match="the embedder is gone"):
                 await life.answer(ScriptedModel(replies), embedder=Falling(1), builder=builder)
 
@@ -312,7 +312,7 @@ async def test_where_a_limit_leaves_no_room_for_an_answer_it_is_told():
 
 async def test_without_a_model_nothing_is_invented():
     async with lived() as life:
-        for builder in (Recollection(), SinglePass()):
+        for builder in (RecollectionResponder, SinglePassResponder):
             with pytest.raises(NoModel):
                 await life.answer(NoLanguageModel(), builder=builder)
         assert await life.store.costs() == []

@@ -7,6 +7,7 @@ import re
 from collections import deque
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import endpoint as machinery
 import pytest
@@ -18,9 +19,9 @@ from recollect.domain.items import ItemKind
 from recollect.domain.jobs import JobState
 from recollect.domain.links import LinkKind
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable
-from recollect.methods.remem.index import KIND, Indexing
+from recollect.methods.remem.index import KIND, Indexer
 from recollect.methods.remem.settings import IndexSettings
-from recollect.recipes import Recipe
+from recollect.recipes import Recipe, turn_encoder
 from recollect.retain.encode import EncodeSettings
 from recollect.store.optimistic import derive_changes
 
@@ -29,9 +30,11 @@ OPERATIONS = (GISTS, FACTS)
 SEEDS = (7, 8)
 RECIPE = Recipe(
     name="indexed",
-    encode=EncodeSettings(statements=True),
+    encode=partial(turn_encoder, settings=EncodeSettings(statements=True)),
     # A message a chunk, a chunk a job: the order of the work is the same whatever fails.
-    consolidate=(Indexing(IndexSettings(chunk_tokens=1, chunks=1, context_messages=0, theta_syn=0.6)),),
+    consolidate=(
+        partial(Indexer, settings=IndexSettings(chunk_tokens=1, chunks=1, context_messages=0, theta_syn=0.6)),
+    ),
 )
 SAID = (
     "Toby the beagle chewed the brown shoes.",

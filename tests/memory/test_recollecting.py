@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -9,14 +10,14 @@ from recollect import Memory, Message
 from recollect.domain.answers import Answer
 from recollect.methods.remem.conclude import Recollected
 from recollect.methods.remem.plan import Planned
-from recollect.methods.remem.react import Recollection
-from recollect.methods.remem.single import SinglePass
-from recollect.recipes import Recipe
+from recollect.methods.remem.react import RecollectionResponder
+from recollect.methods.remem.single import SinglePassResponder
+from recollect.recipes import Recipe, turn_encoder
 from recollect.retain.encode import EncodeSettings
 from recollect.testing.models import FunctionModel, HashEmbedder
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
-STATING = EncodeSettings(statements=True)
+STATING = partial(turn_encoder, settings=EncodeSettings(statements=True))
 QUESTION = "Who was the R17 of E69 after E92?"
 STATEMENTS = ("E92 was the R17 of E69 from 1980 to 1984.", "E95 was the R17 of E69 from 1984 to 1991.")
 
@@ -44,7 +45,7 @@ async def bank_of(memory):
     return bank
 
 
-@pytest.mark.parametrize(("builder", "calls"), [(Recollection(), 3), (SinglePass(), 1)])
+@pytest.mark.parametrize(("builder", "calls"), [(RecollectionResponder, 3), (SinglePassResponder, 1)])
 async def test_a_bank_answers_with_citations_and_keeps_its_ledger(builder, calls):
     recipe = Recipe(name="recollecting", encode=STATING, answer=builder)
     async with Memory.open(":memory:", embedder=HashEmbedder(), recipe=recipe, model=FunctionModel(said)) as memory:
@@ -58,7 +59,7 @@ async def test_a_bank_answers_with_citations_and_keeps_its_ledger(builder, calls
 
 
 async def test_the_steps_are_streamed_as_they_are_taken():
-    recipe = Recipe(name="recollecting", encode=STATING, answer=Recollection())
+    recipe = Recipe(name="recollecting", encode=STATING, answer=RecollectionResponder)
     async with Memory.open(":memory:", embedder=HashEmbedder(), recipe=recipe, model=FunctionModel(said)) as memory:
         bank = await bank_of(memory)
         *steps, answer = [event async for event in bank.ask_stream(QUESTION)]
@@ -67,7 +68,7 @@ async def test_the_steps_are_streamed_as_they_are_taken():
 
 
 async def test_without_a_model_the_evidence_is_given_and_nothing_is_invented():
-    recipe = Recipe(name="recollecting", encode=STATING, answer=Recollection())
+    recipe = Recipe(name="recollecting", encode=STATING, answer=RecollectionResponder)
     async with Memory.open(":memory:", embedder=HashEmbedder(), recipe=recipe) as memory:
         bank = await bank_of(memory)
         answer = await bank.ask(QUESTION)
@@ -77,7 +78,7 @@ async def test_without_a_model_the_evidence_is_given_and_nothing_is_invented():
 
 
 async def test_conversation_that_nobody_has_read_yet_is_told():
-    recipe = Recipe(name="recollecting", encode=STATING, answer=Recollection())
+    recipe = Recipe(name="recollecting", encode=STATING, answer=RecollectionResponder)
     async with Memory.open(":memory:", embedder=HashEmbedder(), recipe=recipe, model=FunctionModel(said)) as memory:
         bank = await memory.bank("ada")
         await bank.retain(Message(text="I adopted Toby last week!", speaker="Ada", at=AT), session="s1")

@@ -4,6 +4,7 @@ import asyncio
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -12,9 +13,9 @@ from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.segments import Stream
 from recollect.errors import ModelUnavailable
-from recollect.methods.emem.route import Routing
+from recollect.methods.emem.route import Router
 from recollect.methods.hindsight.reflect import FormedOpinion, Reflected
-from recollect.recipes import Recipe
+from recollect.recipes import Recipe, turn_encoder
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings, line_of, read_segment
 from recollect.retain.summarise import EXTRACTIVE, OPENING, extracted
@@ -30,9 +31,6 @@ class Summarising:
 
     kind = "test.summarise"
 
-    def build(self, parts):
-        return self
-
     def causes(self, changes, now):
         return tuple(
             Job(id=entry.item.id, kind=self.kind, payload=entry.item.id, messages=entry.item.sources)
@@ -47,7 +45,7 @@ class Summarising:
 def windows(length, overlap=0, consolidate=()):
     return Recipe(
         name="windows",
-        encode=EncodeSettings(segments=SegmentSettings(length=length, overlap=overlap)),
+        encode=partial(turn_encoder, settings=EncodeSettings(segments=SegmentSettings(length=length, overlap=overlap))),
         consolidate=consolidate,
     )
 
@@ -138,7 +136,7 @@ async def test_forgetting_a_whole_segment_takes_its_summary(tmp_path):
 
 
 async def test_extracts_made_anew_are_read_by_a_model_again(tmp_path):
-    recipe = windows(150, consolidate=(Summarising(),))
+    recipe = windows(150, consolidate=(lambda _: Summarising(),))
     async with opened(tmp_path, recipe) as memory:
         bank = await memory.bank("b")
         receipt = await bank.retain(said(*range(12)))
@@ -192,7 +190,7 @@ async def test_segments_move_with_the_bank(tmp_path):
 async def test_a_bank_of_another_recipe_is_put_into_segments_by_rereading(tmp_path):
     async with Memory.open(tmp_path, embedder=HashEmbedder(), recipe="tempr") as memory:
         await (await memory.bank("b")).retain(said(*range(12)))
-    async with opened(tmp_path, windows(150, consolidate=(Summarising(),))) as memory:
+    async with opened(tmp_path, windows(150, consolidate=(lambda _: Summarising(),))) as memory:
         bank = await memory.bank("b")
         assert (await bank.info()).segments == 0
         count = await bank.reread()
@@ -260,7 +258,7 @@ async def test_an_opinion_rests_on_single_items_where_segments_are_recalled(tmp_
         rests_on=(1,),
     )
     model = ScriptedModel([Reflected(answer="Yes.", abstained=False, citations=(1,), opinions=(belief,))])
-    async with opened(tmp_path, replace(windows(100, 20), retrieve=Routing()), model=model) as memory:
+    async with opened(tmp_path, replace(windows(100, 20), retrieve=Router), model=model) as memory:
         bank = await memory.bank("b")
         await bank.retain(said(*range(12)))
         recalled = await bank.recall("Does Ben like the river?")
@@ -276,7 +274,7 @@ async def test_an_opinion_rests_on_single_items_where_segments_are_recalled(tmp_
 def bare(length):
     """A recipe that keeps where windows begin and end, and nothing else of them."""
     settings = EncodeSettings(segments=SegmentSettings(length=length, overlap=0, summaries=False))
-    return Recipe(name="bare", encode=settings)
+    return Recipe(name="bare", encode=partial(turn_encoder, settings=settings))
 
 
 async def test_windows_without_summaries_are_places_alone(tmp_path):
@@ -315,7 +313,7 @@ async def test_rereading_sums_up_windows_that_were_made_without_summaries(tmp_pa
         expected = await summaries(wanted)
     async with opened(tmp_path, bare(90)) as memory:
         await (await memory.bank("b")).retain(said(*range(9)))
-    async with opened(tmp_path, windows(90, consolidate=(Summarising(),))) as memory:
+    async with opened(tmp_path, windows(90, consolidate=(lambda _: Summarising(),))) as memory:
         bank = await memory.bank("b")
         count = await bank.reread()
         made = await summaries(bank)

@@ -3,18 +3,19 @@
 import inspect
 import json
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
 from recollect import Bank, Memory, Message, sync
 from recollect.errors import InvalidInput, ModelUnavailable, NaiveDatetime
 from recollect.methods.remem.tools import Toolkit
-from recollect.recipes import Recipe
+from recollect.recipes import Recipe, turn_encoder
 from recollect.retain.encode import EncodeSettings
 from recollect.testing.models import HashEmbedder
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
-STATING = Recipe(name="stating", encode=EncodeSettings(statements=True))
+STATING = Recipe(name="stating", encode=partial(turn_encoder, settings=EncodeSettings(statements=True)))
 STATEMENTS = (
     "E92 was the R17 of E69 from 1980 to 1984.",
     "E95 was the R17 of E69 from 1984 to 1991.",

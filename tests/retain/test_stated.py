@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -12,7 +13,7 @@ from recollect.domain.messages import Role
 from recollect.domain.queries import Scope
 from recollect.domain.time import Precision
 from recollect.domain.triples import Aggregation, TriplePattern
-from recollect.recipes import Recipe
+from recollect.recipes import Recipe, turn_encoder
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.statements import stated_in, triples_of
 from recollect.testing.models import HashEmbedder
@@ -20,7 +21,7 @@ from recollect.text.when.iso import read_date
 
 AT = datetime(2024, 5, 1, 9, tzinfo=UTC)
 NOW = AT + timedelta(days=1)
-RECIPE = Recipe(name="stated", encode=EncodeSettings(statements=True))
+RECIPE = Recipe(name="stated", encode=partial(turn_encoder, settings=EncodeSettings(statements=True)))
 OFFICE = "E92 was the R17 of E69 from 1980 to 1984."
 LATER = "E93 was the R17 of E69 since 1985.\nMarie Curie worked at Sorbonne from 1906 to 1934."
 SMALL_TALK = "I went to Leeds in 2010, as you know."
@@ -73,14 +74,16 @@ async def test_they_are_found_by_what_they_say_and_when_it_held(bank):
 
 
 async def test_without_being_asked_for_there_are_none():
-    async with opened(recipe=replace(RECIPE, encode=EncodeSettings())) as memory:
+    async with opened(recipe=replace(RECIPE, encode=partial(turn_encoder, settings=EncodeSettings()))) as memory:
         bank = await memory.bank("bank")
         assert (await bank.retain(said("m1", OFFICE), session="s")).items == 1
         assert await triples(bank) == []
 
 
 async def test_what_was_kept_without_them_is_caught_up_with(tmp_path):
-    async with opened(tmp_path, recipe=replace(RECIPE, encode=EncodeSettings())) as memory:
+    async with opened(
+        tmp_path, recipe=replace(RECIPE, encode=partial(turn_encoder, settings=EncodeSettings()))
+    ) as memory:
         bank = await memory.bank("bank")
         await bank.retain([said("m1", OFFICE), said("m2", SMALL_TALK)], session="s")
     async with opened(tmp_path) as memory:

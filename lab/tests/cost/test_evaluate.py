@@ -3,13 +3,14 @@
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
 from recollect.domain.messages import Message
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput
-from recollect.methods.recmem.consolidate import Consolidation
+from recollect.methods.recmem.consolidate import UnitConsolidator
 from recollect.methods.recmem.settings import CASUAL, RECURRENCE, ConsolidateSettings, Recurrence
 from recollect.recipes import Recipe
 from recollect.testing.models import HashEmbedder
@@ -48,7 +49,7 @@ def dataset(*conversations):
 
 def waiting(name="recmem@3", **more):
     recurrence = Recurrence(**{"theta_sim": 0.9, "theta_count": 3, "theta_merge": 1.0, **more})
-    part = Consolidation(ConsolidateSettings(recurrence=recurrence))
+    part = partial(UnitConsolidator, settings=ConsolidateSettings(recurrence=recurrence))
     return ByRecipe(name, Recipe(name="recmem", consolidate=(part,)), recurrence)
 
 
@@ -202,7 +203,7 @@ def test_a_count_and_a_threshold_take_the_place_of_the_recipes():
     system = system_named("recmem@4", EMBEDDER, theta_sim=0.5)
     assert (system.recurrence.theta_count, system.recurrence.theta_sim, system.recurrence.k) == (4, 0.5, CASUAL.k)
     (part,) = system.recipe.consolidate
-    assert part.settings.recurrence == system.recurrence
+    assert part.keywords["settings"].recurrence == system.recurrence
     assert system_named("recmem", EMBEDDER, theta_sim=0.5).recurrence.theta_count == CASUAL.theta_count
 
 

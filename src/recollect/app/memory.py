@@ -17,7 +17,7 @@ from recollect.models.embedder import Embedder
 from recollect.models.embedders.wordllama import WordLlamaEmbedder
 from recollect.models.reranker import Reranker
 from recollect.models.timereader import TimeReader
-from recollect.recipes import Finders, OwnModel, Recipe, recipe_named
+from recollect.recipes import OwnModel, Recipe, SearchModels, recipe_named
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.worker import WorkerSettings
 
@@ -66,7 +66,9 @@ class Memory(BaseMemory):
         given = limits_given(settings.limits if limits is None else limits)
         return cls(
             SqliteFolder(store),
-            finders=Finders(embedder=embedder or WordLlamaEmbedder(), reranker=reranker, time_reader=time_reader),
+            search_models=SearchModels(
+                embedder=embedder or WordLlamaEmbedder(), reranker=reranker, time_reader=time_reader
+            ),
             recipe=recipe_named(recipe) if isinstance(recipe, str) else recipe,
             staff=Crew(chosen_model(model, settings), limits=given, clock=clock, settings=worker),
             clock=clock,
@@ -89,7 +91,7 @@ async def open_memory(settings: Settings, *, worker: WorkerSettings | None = Non
     embedder = await ready(embedder_named(settings.embedder, api_key=settings.api_key))
     return Memory(
         SqliteFolder(settings.store),
-        finders=Finders(embedder=embedder, reranker=reranker, time_reader=time_reader),
+        search_models=SearchModels(embedder=embedder, reranker=reranker, time_reader=time_reader),
         recipe=recipe,
         staff=staff,
         clock=clock,

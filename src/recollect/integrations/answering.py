@@ -13,9 +13,9 @@ from recollect.domain.answers import Answer
 from recollect.domain.queries import Query
 from recollect.memory.asking import Narrowing, query_of
 from recollect.memory.memory import utc_now
-from recollect.methods.memr3.answer import EvidenceGap
+from recollect.methods.dependencies import Dependencies
+from recollect.methods.memr3.answer import EvidenceGapResponder
 from recollect.methods.memr3.settings import LoopSettings
-from recollect.methods.parts import Parts
 from recollect.models.language import LanguageModel
 from recollect.ports import Follow, Retriever, unheard
 from recollect.retain.known_names import KnownNames
@@ -78,12 +78,12 @@ async def answered(
     Raises:
         RecallFailed, ModelError: as :func:`answer_over`.
     """
-    parts = Parts(
+    parts = Dependencies(
         embedder=embedder_named("wordllama"),  # nothing of it is loaded: the loop embeds nothing
         retriever=retriever,
         model=model,
         names=KnownNames(),
         clock=utc_now,
     )
-    responder = EvidenceGap(settings or LoopSettings()).build(parts)
+    responder = EvidenceGapResponder(parts, settings or LoopSettings())
     return await responder.answered(query, reader, follow)

@@ -37,8 +37,7 @@ from recollect.methods.remem.tools import Toolkit
 from recollect.models.embedder import Embedder
 from recollect.models.language import LanguageModel
 from recollect.ports import Consolidator, Event, Follow, Response, unheard, with_jobs
-from recollect.recipes import Method
-from recollect.retain.encode import TurnEncoder
+from recollect.recipes import AssembledRecipe
 from recollect.store.optimistic import Derive, commit_derived, until_current
 from recollect.store.profiles import profile_setting
 from recollect.store.protocol import Selection, Store, StoreReader
@@ -53,8 +52,7 @@ class Bank(Queue):
 
     Args:
         store: where it is kept.
-        encoder: what ``retain`` keeps messages with; no model is called.
-        method: gives the bank's method, or that of a recipe by its name.
+        method: gives the bank's recipe, or another by its name, with its parts made for this bank.
         embedder: whose vectors it holds, or shall hold after :meth:`rebuild`.
         model: thinks for it, and keeps its ledger.
         work: what is done in the background; ``None`` where no model is configured.
@@ -65,15 +63,14 @@ class Bank(Queue):
         self,
         store: Store,
         *,
-        encoder: TurnEncoder,
-        method: Callable[[str | None], Method],
+        method: Callable[[str | None], AssembledRecipe],
         embedder: Embedder,
         model: LanguageModel,
         work: Work | None,
         clock: Clock,
     ) -> None:
         super().__init__(store, work)
-        self._encoder, self._method = encoder, method
+        self._method = method
         self._embedder, self._model, self._clock = embedder, model, clock
         self._writing = asyncio.Lock()
 
@@ -115,7 +112,7 @@ class Bank(Queue):
         name = session_name(given, session, now)
 
         async def derive(reader: StoreReader) -> Changeset:
-            changes = await self._encoder.encode(given, session=name, reader=reader, now=now)
+            changes = await self._method(None).encoder.encode(given, session=name, reader=reader, now=now)
             return with_jobs(changes, self._consolidators, now)
 
         changes = await self._commit(derive) if given else Changeset()
@@ -334,7 +331,7 @@ class Bank(Queue):
 
         async def derive(reader: StoreReader) -> Changeset:
             nonlocal count
-            caught_up = await self._encoder.catch_up(reader=reader)
+            caught_up = await self._method(None).encoder.catch_up(reader=reader)
             changes, count = await reading(caught_up, reader, self._consolidators, self._clock())
             return changes
 
@@ -365,14 +362,14 @@ class Bank(Queue):
         torn = await self._store.torn(selection)
         remade = Changeset()
         if torn.turns or torn.segments:
-            remade = await self._encoder.encode_again(torn, reader=self._store)
+            remade = await self._method(None).encoder.encode_again(torn, reader=self._store)
         jobs = await jobs_to_remake(torn, remade, self._store, self._consolidators, self._clock())
         receipt = await self._store.forget(selection, replace(remade, seen=torn.version, jobs=jobs))
         if jobs and self._work is not None:
             self._work.wake()
         return receipt
 
-    async def _answered(self, method: Method, query: Query, follow: Follow) -> Answer:
+    async def _answered(self, method: AssembledRecipe, query: Query, follow: Follow) -> Answer:
         """The method's answer; where there is no model, the evidence in its place."""
         try:
             response = await method.answer.respond(query, self._store, follow)

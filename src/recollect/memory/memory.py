@@ -13,8 +13,7 @@ from recollect.errors import EmbedderMismatch
 from recollect.memory.bank import Bank, Clock
 from recollect.memory.staff import Staff
 from recollect.models.embedder import Embedder
-from recollect.recipes import Finders, Method, Recipe, assembled, recipe_named
-from recollect.retain.encode import TurnEncoder
+from recollect.recipes import AssembledRecipe, Recipe, SearchModels, assemble_recipe, recipe_named
 from recollect.retain.known_names import KnownNames
 from recollect.store.protocol import Store
 
@@ -40,7 +39,7 @@ class BaseMemory:
 
     Args:
         stores: where the banks are kept.
-        finders: the embedder, and what else memory is searched with.
+        search_models: the embedder, and what else memory is searched with.
         recipe: how to keep, to find and to answer.
         staff: the language models, and who works with them.
         clock: gives the aware present; the only place where time is read.
@@ -50,12 +49,12 @@ class BaseMemory:
         self,
         stores: Stores,
         *,
-        finders: Finders,
+        search_models: SearchModels,
         recipe: Recipe,
         staff: Staff,
         clock: Clock = utc_now,
     ) -> None:
-        self._stores, self._finders, self._recipe = stores, finders, recipe
+        self._stores, self._finders, self._recipe = stores, search_models, recipe
         self._staff, self._clock = staff, clock
         self._banks: dict[str, Bank] = {}
 
@@ -140,13 +139,12 @@ class BaseMemory:
         model, names = self._staff.model(store), KnownNames()
 
         @cache
-        def method(recipe: str | None) -> Method:
+        def method(recipe: str | None) -> AssembledRecipe:
             chosen = self._recipe if recipe is None else recipe_named(recipe)
-            return assembled(chosen, self._finders, model, names, self._clock)
+            return assemble_recipe(chosen, self._finders, model, names, self._clock)
 
         return Bank(
             store,
-            encoder=TurnEncoder(self._finders.embedder, names=names, settings=self._recipe.encode),
             method=method,
             embedder=self._finders.embedder,
             model=model,

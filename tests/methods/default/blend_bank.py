@@ -5,17 +5,18 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from recollect import Memory, Message
 from recollect.domain.loops import Finding, Gap
-from recollect.methods.default.answer import Blend
+from recollect.methods.default.answer import DefaultResponder
 from recollect.methods.default.first import FirstPass
 from recollect.methods.emem.master import Aggregated
 from recollect.methods.emem.prompts import Finding as Quoting
 from recollect.methods.emem.prompts import Quoted
 from recollect.methods.memr3.answer import Concluded
 from recollect.methods.memr3.track import Generated
-from recollect.recipes import recipe_named
+from recollect.recipes import recipe_named, turn_encoder
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings
 from recollect.testing.models import FunctionModel, HashEmbedder
@@ -47,8 +48,13 @@ FIRST, GENERATE, CONCLUDE, ASSIST, MASTER = (
 def recipe(settings=None, *, segments=True, length=60):
     """The default recipe with short segments and no background work."""
     kept = SegmentSettings(length=length, overlap=10, summaries=False) if segments else None
-    answer = Blend() if settings is None else Blend(settings)
-    return replace(recipe_named("default"), encode=EncodeSettings(segments=kept), consolidate=(), answer=answer)
+    answer = DefaultResponder if settings is None else partial(DefaultResponder, settings=settings)
+    return replace(
+        recipe_named("default"),
+        encode=partial(turn_encoder, settings=EncodeSettings(segments=kept)),
+        consolidate=(),
+        answer=answer,
+    )
 
 
 @asynccontextmanager

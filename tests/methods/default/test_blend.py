@@ -33,7 +33,7 @@ from recollect.domain.loops import Decision, Round
 from recollect.errors import InvalidInput, InvalidReply, ModelUnavailable
 from recollect.methods.default.answer import NO_ROOM
 from recollect.methods.default.first import Section, section_of
-from recollect.methods.default.settings import BlendSettings
+from recollect.methods.default.settings import DefaultSettings
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.trace import steps_of
 
@@ -121,7 +121,7 @@ async def test_numbers_of_the_first_pass_are_those_of_the_loop():
 
 
 async def test_the_first_pass_counts_as_an_iteration_of_the_loop():
-    settings = BlendSettings(loop=LoopSettings(n_max=2))
+    settings = DefaultSettings(loop=LoopSettings(n_max=2))
     again = retrieve("kite", found("The kite tore.", 1), gaps=[gap()])
     model = replying(**looped(memr3_generate=again, memr3_answer=concluded("Torn.", 1)))
     async with opened(model, settings=settings) as bank:
@@ -170,7 +170,7 @@ async def test_whole_passages_are_read_by_assistants():
 
 async def test_the_segments_that_hold_the_cited_evidence_are_read():
     """However unlike the question they are."""
-    settings = BlendSettings(route=replace(BlendSettings().route, tau=1))
+    settings = DefaultSettings(route=replace(DefaultSettings().route, tau=1))
     for cited in range(1, len(TALK) + 1):
         model = replying(**whole(cited))
         async with opened(model, settings=settings) as bank:
@@ -327,7 +327,7 @@ async def test_the_prompt_shows_words_with_their_context():
 @pytest.mark.parametrize("wrong", [{"share": 0.0}, {"share": 1.5}, {"best": 0}])
 def test_settings_have_their_range(wrong):
     with pytest.raises(InvalidInput):
-        BlendSettings(**wrong)
+        DefaultSettings(**wrong)
 
 
 async def test_what_assistants_do_is_told_before_the_answer():

@@ -7,10 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from recollect.domain.messages import Message
 from recollect.domain.queries import Query, Scope
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.emem.prompts import Finding, Quoted, Summary
-from recollect.methods.emem.route import Routing
-from recollect.methods.emem.settings import RouteSettings
-from recollect.methods.parts import Parts
+from recollect.methods.emem.route import Router
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import EncodeSettings, TurnEncoder
 from recollect.retain.known_names import KnownNames
@@ -48,15 +47,15 @@ class SegmentBank:
     def parts(self, model=None, *, embedder=EMBEDDER, routing=None):
         """Parts as a recipe puts them together: the retriever is a router over TEMPR."""
         model = model or FunctionModel(unasked)
-        plain = Parts(
+        plain = Dependencies(
             embedder=embedder,
             retriever=TemprRetriever(embedder),
             model=model,
             names=KnownNames(),
             clock=lambda: NOW,
         )
-        router = (routing or Routing(RouteSettings())).build(plain)
-        return Parts(embedder=embedder, retriever=router, model=model, names=KnownNames(), clock=lambda: NOW)
+        router = (routing or Router)(plain)
+        return Dependencies(embedder=embedder, retriever=router, model=model, names=KnownNames(), clock=lambda: NOW)
 
 
 @asynccontextmanager

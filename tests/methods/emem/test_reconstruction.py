@@ -10,7 +10,7 @@ from recollect.answering.answers import NOTHING_FOUND
 from recollect.domain.items import ItemKind
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput, InvalidReply, LimitReached, ModelUnavailable, NoModel, RecallFailed
-from recollect.methods.emem.answer import Reconstruction
+from recollect.methods.emem.answer import Reconstructor
 from recollect.methods.emem.evidence import EXCERPT
 from recollect.methods.emem.known import Ending
 from recollect.methods.emem.master import Aggregated, Plan
@@ -45,7 +45,7 @@ async def tell(bank):
 
 
 async def ask(bank, model, text=MOVED, *, settings=None, **more):
-    responder = Reconstruction(settings or ReconstructionSettings()).build(bank.parts(model))
+    responder = Reconstructor(bank.parts(model), settings or ReconstructionSettings())
     return (await responder.respond(query(text, **more), bank.store)).answer
 
 
@@ -393,7 +393,7 @@ async def test_over_a_retriever_of_single_items_it_routes_by_itself():
         await tell(bank)
         model = two_hops(answered("Sweden.", 2))
         parts = replace(bank.parts(model), retriever=TemprRetriever(HashEmbedder()))
-        responder = Reconstruction().build(parts)
+        responder = Reconstructor(parts)
         answer = (await responder.respond(query(MOVED), bank.store)).answer
     assert answer.text == "Sweden."
     assert isinstance(bank.parts().retriever, Router)
@@ -542,9 +542,7 @@ async def test_a_later_pass_that_cannot_look_keeps_what_was_found():
         model = acting(answered("Sweden.", 1), assistants={"necklace": quoting("Sweden")}, plans=[plan(NEXT)])
         parts = bank.parts(model)
         router = LookingOnce(replace(parts, retriever=parts.retriever.plain), RouteSettings())
-        response = (
-            await Reconstruction(several()).build(replace(parts, retriever=router)).respond(query(MOVED), bank.store)
-        )
+        response = await Reconstructor(replace(parts, retriever=router), several()).respond(query(MOVED), bank.store)
     assert response.answer.text == "Sweden."
     assert "pass 2: RecallFailed: no pathway answered" in response.answer.receipt.notes
 

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from segment_bank import AT, EMBEDDER, opened, query
@@ -13,7 +14,7 @@ from recollect.domain.time import Interval, Precision
 from recollect.errors import InvalidInput, ModelUnavailable, RecallFailed
 from recollect.methods.emem import places
 from recollect.methods.emem.evidence import EXCERPT
-from recollect.methods.emem.route import NO_SEGMENTS, Routing
+from recollect.methods.emem.route import NO_SEGMENTS, Router
 from recollect.methods.emem.settings import Pathway, RouteSettings
 from recollect.recall.settings import RecallSettings
 from recollect.retain.segments import line_of, read_segment, words_in
@@ -72,7 +73,10 @@ async def test_at_most_tau_segments_and_at_most_the_limit(tau, limit, kept):
     async with opened(length=40, overlap=5) as bank:
         await bank.say(*TALK)
         found = await route(
-            bank, "What about the bread and the canoe?", routing=Routing(RouteSettings(tau=tau)), limit=limit
+            bank,
+            "What about the bread and the canoe?",
+            routing=partial(Router, settings=RouteSettings(tau=tau)),
+            limit=limit,
         )
     assert len(found.activated) == kept
     assert found.receipt.cut_by_limit == found.receipt.candidates - kept > 0
@@ -295,7 +299,7 @@ async def test_a_pathway_that_hangs_ends_at_its_deadline():
     async with opened() as bank:
         await bank.say(*TALK)
         settings = RouteSettings(recall=replace(RecallSettings(), deadline_s=0.05))
-        router = bank.parts(routing=Routing(settings)).retriever
+        router = bank.parts(routing=partial(Router, settings=settings)).retriever
         found = await router.retrieve(query("Where is the kite stuck?"), Broken(bank.store, "semantic", hanging))
     assert reports(found)["vector"].status is ArmStatus.TIMEOUT
     assert found.evidence
@@ -304,7 +308,7 @@ async def test_a_pathway_that_hangs_ends_at_its_deadline():
 async def test_when_no_pathway_can_look_that_is_an_error():
     async with opened() as bank:
         await bank.say(*TALK)
-        routing = Routing(RouteSettings(pathways=(Pathway.VECTOR,)))
+        routing = partial(Router, settings=RouteSettings(pathways=(Pathway.VECTOR,)))
         router = bank.parts(routing=routing).retriever
         with pytest.raises(RecallFailed, match="vector: OSError: the disk is gone"):
             await router.retrieve(query("Where is the kite stuck?"), Broken(bank.store, "semantic", failing))

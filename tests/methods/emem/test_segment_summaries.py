@@ -10,7 +10,7 @@ from recollect.domain.jobs import Job
 from recollect.errors import ModelUnavailable
 from recollect.methods.emem.prompts import Summary, assist_prompt
 from recollect.methods.emem.reading import read
-from recollect.methods.emem.summarise import Summarising, told
+from recollect.methods.emem.summarise import Summariser, told
 from recollect.models.language import Role
 from recollect.retain.embed import embed_items
 from recollect.retain.summarise import OPENING
@@ -34,12 +34,12 @@ WRITTEN = replace(
 
 
 def jobs_of(bank, changes):
-    return Summarising().build(bank.parts()).causes(changes, NOW)
+    return Summariser(bank.parts()).causes(changes, NOW)
 
 
 async def summed_up(bank, model, job):
     """The changes that come of a job."""
-    derive = await Summarising().build(bank.parts(model)).consolidate(job, bank.store, NOW)
+    derive = await Summariser(bank.parts(model)).consolidate(job, bank.store, NOW)
     return await derive_changes(bank.store, derive)
 
 
@@ -127,7 +127,7 @@ async def test_nothing_is_kept_of_what_was_forgotten_meanwhile():
     """The segment lost a message while the model read it: what the model wrote is thrown away, and it reads again."""
     async with opened() as bank:
         job, *_ = jobs_of(bank, await bank.say(*TALK))
-        consolidator = Summarising().build(bank.parts(FunctionModel(lambda prompt, kind: WRITTEN)))
+        consolidator = Summariser(bank.parts(FunctionModel(lambda prompt, kind: WRITTEN)))
         derive = await consolidator.consolidate(job, bank.store, NOW)
         torn = await bank.store.torn(Selection(messages=("m0",)))
         remade = await bank._encoder.encode_again(torn, reader=bank.store)
@@ -135,14 +135,14 @@ async def test_nothing_is_kept_of_what_was_forgotten_meanwhile():
         changes = await derive_changes(bank.store, derive)
     assert changes.items == ()
     assert [(one.id, one.messages) for one in changes.jobs] == [("emem.summarise:0", ("m1",))]
-    assert [one.messages for one in Summarising().build(bank.parts()).causes(remade, NOW)] == [("m1",)]
+    assert [one.messages for one in Summariser(bank.parts()).causes(remade, NOW)] == [("m1",)]
 
 
 async def test_deriving_anew_calls_no_model():
     async with opened() as bank:
         job, *_ = jobs_of(bank, await bank.say(*TALK))
         model = ScriptedModel([WRITTEN])
-        derive = await Summarising().build(bank.parts(model)).consolidate(job, bank.store, NOW)
+        derive = await Summariser(bank.parts(model)).consolidate(job, bank.store, NOW)
         first = await derive_changes(bank.store, derive)
         await bank.say("Another word.")
         second = await derive_changes(bank.store, derive)

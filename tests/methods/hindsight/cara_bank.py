@@ -13,9 +13,9 @@ from recollect.domain.items import Item, ItemKind, Network
 from recollect.domain.jobs import Job
 from recollect.domain.opinions import Assessment
 from recollect.domain.queries import Query
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.hindsight.opinions import OpinionSettings, PlannedStep, opinions_of, take_steps
 from recollect.methods.hindsight.reinforce import KIND
-from recollect.methods.parts import Parts
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import TurnEncoder
 from recollect.retain.known_names import KnownNames
@@ -41,7 +41,7 @@ class Iris:
 
     def parts(self, *replies):
         """Parts whose model gives these replies; the model is ``parts.model``."""
-        return Parts(
+        return Dependencies(
             embedder=EMBEDDER,
             retriever=TemprRetriever(EMBEDDER),
             model=ScriptedModel(replies),

@@ -11,7 +11,7 @@ from recollect.domain.items import ItemKind
 from recollect.domain.recalls import ArmStatus
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidReply, LimitReached
-from recollect.methods.hindsight.answer import Answered, Answering, AnswerSettings
+from recollect.methods.hindsight.answer import Answered, Answerer, AnswerSettings
 from recollect.methods.hindsight.evidence import EvidenceSettings
 from recollect.models.language import Role
 from recollect.text.fence import DATA_RULE
@@ -24,7 +24,7 @@ def answered(answer="A bike.", *citations, abstained=False):
 
 
 async def ask(iris, parts, text=ASKED, settings=None, **more):
-    return await Answering(settings or AnswerSettings()).build(parts).respond(query(text, **more), iris.store)
+    return await Answerer(parts, settings or AnswerSettings()).respond(query(text, **more), iris.store)
 
 
 async def test_an_answer_cites_facts_and_the_messages_behind_them():

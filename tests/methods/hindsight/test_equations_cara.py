@@ -26,13 +26,13 @@ from recollect.domain.opinions import Assessment, Opinion
 from recollect.errors import InvalidInput
 from recollect.methods.hindsight.background import Merged, merged_background
 from recollect.methods.hindsight.disposition import verbalised
-from recollect.methods.hindsight.observe import Observation
-from recollect.methods.hindsight.reflect import FormedOpinion, Reflected, Reflection, introduced
+from recollect.methods.hindsight.observe import Observer
+from recollect.methods.hindsight.reflect import FormedOpinion, Reflected, Reflector, introduced
 from recollect.methods.hindsight.reinforce import (
     Assessed,
     Assessments,
     Candidate,
-    Reinforcement,
+    Reinforcer,
     ReinforceSettings,
     reinforced,
     related,
@@ -71,7 +71,7 @@ async def test_equation_6_observations_of_the_facts_that_mention_an_entity():
         (toby,) = [one.id for one in await iris.store.entities() if one.name == "Toby"]
         job = Job(id="o", kind="hindsight.observe", payload=toby, messages=(), due=None)
         parts = iris.parts(reply)
-        observer = Observation().build(parts)
+        observer = Observer(parts)
         too_few = await derive_changes(iris.store, await observer.consolidate(job, iris.store, NOW))
         await iris.fact("f4", "Toby keeps a cat.", "Toby", at=AT + timedelta(hours=4))
         await iris.store.commit(await derive_changes(iris.store, await observer.consolidate(job, iris.store, NOW)))
@@ -223,9 +223,7 @@ async def worked(before, alpha, said, order):
             await iris.fact(f"f{n}", f"Python news {n}.", "Python", at=AT + timedelta(hours=n))
         await iris.fact("why", "Ada likes Python.", "Python")
         await iris.opinion("py", PYTHON, before, ["why"], "Python")
-        reinforcer = Reinforcement(ReinforceSettings(alpha=alpha)).build(
-            replace(iris.parts(), model=FunctionModel(assess))
-        )
+        reinforcer = Reinforcer(replace(iris.parts(), model=FunctionModel(assess)), ReinforceSettings(alpha=alpha))
         for at in order:
             await iris.work(reinforcer, f"f{at}")
         (held,) = await iris.opinions()
@@ -257,7 +255,7 @@ async def test_equations_28_29_30_the_example_trajectory():
         for n, text in enumerate(["Ada uses Python.", "Python leads in AI.", "Julia is faster than Python."]):
             await iris.fact(f"f{n}", text, "Python", at=AT + timedelta(days=n))
         await iris.opinion("py", PYTHON, 0.70, ["f0"], "Python")
-        reinforcer = Reinforcement().build(iris.parts(*(Assessments(assessments=(one,)) for one in said)))
+        reinforcer = Reinforcer(iris.parts(*(Assessments(assessments=(one,)) for one in said)))
         await iris.work(reinforcer, "f1", now=NOW)
         await iris.work(reinforcer, "f2", now=NOW + timedelta(days=1))
         (held,) = await iris.opinions()
@@ -345,7 +343,7 @@ async def test_equation_34_reflect_answers_and_adds_to_the_opinions():
         others = [ItemKind.FACT, ItemKind.OBSERVATION]
         before = await iris.store.items_of(others)
         parts = iris.parts(reply)
-        response = await Reflection().build(parts).respond(query("How should Toby walk his dog Rex?"), iris.store)
+        response = await Reflector(parts).respond(query("How should Toby walk his dog Rex?"), iris.store)
         assert len(await iris.opinions()) == 1  # nothing is written before the answer is taken
         await iris.store.commit(await derive_changes(iris.store, response.derive))
         held = await iris.opinions()

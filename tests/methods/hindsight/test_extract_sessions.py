@@ -15,7 +15,7 @@ from recollect.domain.jobs import Job
 from recollect.domain.links import LinkKind
 from recollect.domain.messages import Role
 from recollect.errors import InvalidReply, ModelUnavailable, StaleWrite
-from recollect.methods.hindsight.extract import Extraction, usual
+from recollect.methods.hindsight.extract import Extractor, usual
 from recollect.methods.hindsight.opinions import opinions_of
 from recollect.methods.hindsight.replies import CausalRelation, ExtractedFacts
 from recollect.methods.hindsight.settings import ExtractSettings
@@ -39,7 +39,7 @@ def facts(*told):
 
 
 def extractor(*replies, model=None, **settings):
-    return Extraction(ExtractSettings(**settings)).build(parts(*replies, model=model))
+    return Extractor(parts(*replies, model=model), ExtractSettings(**settings))
 
 
 def job(*messages, session="s"):

@@ -12,8 +12,8 @@ from recollect.domain.items import ItemKind, Network
 from recollect.domain.jobs import Job
 from recollect.domain.time import Interval, Precision
 from recollect.errors import InvalidReply
-from recollect.methods.hindsight.extract import Extraction
-from recollect.methods.hindsight.observe import Observation, superseded
+from recollect.methods.hindsight.extract import Extractor
+from recollect.methods.hindsight.observe import Observer, superseded
 from recollect.methods.hindsight.replies import ExtractedFacts, Observations, Observed
 from recollect.methods.hindsight.settings import ObserveSettings
 from recollect.ports import with_jobs
@@ -35,7 +35,7 @@ async def store():
 
 
 def observer(*replies, **settings):
-    return Observation(ObserveSettings(**settings)).build(parts(*replies))
+    return Observer(parts(*replies), ObserveSettings(**settings))
 
 
 def observed(*told):
@@ -289,7 +289,7 @@ async def test_a_conversation_comes_to_be_observed(store):
         return observed((f"Toby does a lot, as {facts} facts say.", 1, 2, 3), ("So.", 1), ("Yes.", 2))
 
     built = parts(model=FunctionModel(answer))
-    consolidators = [Extraction().build(built), Observation().build(built)]
+    consolidators = [Extractor(built), Observer(built)]
     worker = Worker(store, consolidators, clock=lambda: now)
     for n in range(3):
         await retain(store, [said("burst", f"b{n}", minutes=20 + n)], f"t{n}", consolidators=consolidators)

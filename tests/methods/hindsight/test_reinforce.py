@@ -17,7 +17,7 @@ from recollect.methods.hindsight.reinforce import (
     Assessed,
     Assessments,
     Candidate,
-    Reinforcement,
+    Reinforcer,
     ReinforceSettings,
     assessment_prompt,
     moved,
@@ -221,7 +221,7 @@ async def test_each_new_fact_causes_a_job():
 
     async with opened() as iris:
         changes = Changeset(items=tuple(entry(f"x{n}", kind) for n, kind in enumerate(ItemKind)))
-        (job,) = Reinforcement().build(iris.parts()).causes(changes, NOW)
+        (job,) = Reinforcer(iris.parts()).causes(changes, NOW)
     fact = list(ItemKind).index(ItemKind.FACT)
     assert (job.id, job.payload) == (f"hindsight.reinforce:x{fact}", f"x{fact}")
     assert (job.kind, job.messages, job.due) == ("hindsight.reinforce", ("m1", "m2"), AT)
@@ -233,7 +233,7 @@ async def test_a_trajectory_through_three_facts():
             await iris.fact(f"f{n}", text, "Python", at=AT + timedelta(days=n))
         await iris.opinion("py", PYTHON, 0.7, ["f0"], "Python")
         parts = iris.parts(verdicts("reinforce"), verdicts("contradict", text=TRADE_OFFS))
-        reinforcer = Reinforcement().build(parts)
+        reinforcer = Reinforcer(parts)
         await iris.work(reinforcer, "f1", now=NOW)
         await iris.work(reinforcer, "f2", now=NOW + timedelta(days=1))
         (held,) = await iris.opinions()
@@ -255,7 +255,7 @@ async def test_one_call_assesses_all_candidates_of_a_fact():
         await iris.opinion("c", "I think Cleo sings well. She was applauded.", 0.5, ["f0"], "Cleo")
         await iris.fact("f1", "Ada and Ben both delivered early.", "Ada", "Ben")
         parts = iris.parts(verdicts("reinforce", "weaken"))
-        await iris.work(Reinforcement().build(parts), "f1")
+        await iris.work(Reinforcer(parts), "f1")
         held = {one.id: one for one in await iris.opinions()}
     (prompt,) = parts.model.prompts
     shown = {"opinion:a": prompt.text.index("reliable"), "opinion:b": prompt.text.index("slow")}
@@ -270,7 +270,7 @@ async def test_a_fact_without_candidates_costs_no_call():
         await iris.fact("f0", "Cleo sang.", "Cleo")
         await iris.fact("f1", "Rain fell on distant hills.")
         parts = iris.parts()
-        reinforcer = Reinforcement().build(parts)
+        reinforcer = Reinforcer(parts)
         assert (await iris.work(reinforcer, "f1")).empty
         await iris.opinion("c", "I think Cleo sings well. She was applauded.", 0.5, ["f0"], "Cleo")
         assert (await iris.work(reinforcer, "f1")).empty
@@ -283,7 +283,7 @@ async def test_a_likeness_is_enough_without_a_shared_entity():
         await iris.fact("f0", "Somebody sang.")
         await iris.opinion("w", "I think remote work is good for focus. It is quiet.", 0.5, ["f0"])
         await iris.fact("f1", "Remote work is good for focus, it is quiet, they say.")
-        await iris.work(Reinforcement().build(iris.parts(verdicts("reinforce"))), "f1")
+        await iris.work(Reinforcer(iris.parts(verdicts("reinforce"))), "f1")
         (held,) = await iris.opinions()
     assert held.confidence == pytest.approx(0.65)
 
@@ -293,7 +293,7 @@ async def test_neutral_makes_no_step():
         await iris.fact("f0", "Ada likes Python.", "Python")
         await iris.opinion("py", PYTHON, 0.7, ["f0"], "Python")
         await iris.fact("f1", "Python is a snake.", "Python")
-        changes = await iris.work(Reinforcement().build(iris.parts(verdicts("neutral"))), "f1")
+        changes = await iris.work(Reinforcer(iris.parts(verdicts("neutral"))), "f1")
         assert changes.items == ()
         (held,) = await iris.opinions()
     assert len(held.steps) == 1
@@ -305,7 +305,7 @@ async def test_a_fact_that_an_opinion_was_formed_from_or_moved_by_is_not_asked_a
         await iris.opinion("py", PYTHON, 0.7, ["f0"], "Python")
         await iris.fact("f1", "Python leads in AI.", "Python")
         parts = iris.parts(verdicts("reinforce"))
-        reinforcer = Reinforcement().build(parts)
+        reinforcer = Reinforcer(parts)
         for fact in ("f0", "f1", "f1", "f0"):
             await iris.work(reinforcer, fact)
         (held,) = await iris.opinions()
@@ -318,7 +318,7 @@ async def test_what_is_derived_sees_the_opinion_as_it_is_then():
         for n in range(3):
             await iris.fact(f"f{n}", f"Python news {n}.", "Python")
         await iris.opinion("py", PYTHON, 0.7, ["f0"], "Python")
-        reinforcer = Reinforcement().build(iris.parts(verdicts("reinforce"), verdicts("contradict")))
+        reinforcer = Reinforcer(iris.parts(verdicts("reinforce"), verdicts("contradict")))
         first = await reinforcer.consolidate(job_of("f1"), iris.store, NOW)
         second = await reinforcer.consolidate(job_of("f2"), iris.store, NOW)
         await iris.store.commit(await derive_changes(iris.store, second))
@@ -333,9 +333,7 @@ async def test_a_fact_that_is_forgotten_meanwhile_moves_nothing():
         await iris.fact("f0", "Ada likes Python.", "Python")
         await iris.opinion("py", PYTHON, 0.7, ["f0"], "Python")
         await iris.fact("f1", "Python leads.", "Python")
-        derive = (
-            await Reinforcement().build(iris.parts(verdicts("reinforce"))).consolidate(job_of("f1"), iris.store, NOW)
-        )
+        derive = await Reinforcer(iris.parts(verdicts("reinforce"))).consolidate(job_of("f1"), iris.store, NOW)
         await iris.store.forget(Selection(messages=("m-f1",)))
         assert (await derive_changes(iris.store, derive)).items == ()
         await iris.store.forget(Selection(messages=("m-f0",)))
@@ -356,7 +354,7 @@ async def test_a_broken_reply_changes_nothing(reply, error):
         await iris.opinion("py", PYTHON, 0.7, ["f0"], "Python")
         await iris.fact("f1", "Python leads.", "Python")
         with pytest.raises(error):
-            await iris.work(Reinforcement().build(iris.parts(reply)), "f1")
+            await iris.work(Reinforcer(iris.parts(reply)), "f1")
         (held,) = await iris.opinions()
     assert len(held.steps) == 1
 
@@ -366,7 +364,7 @@ async def test_an_opinion_that_is_left_out_of_a_reply_stays():
         await iris.fact("f0", "Ada likes Python.", "Python")
         await iris.opinion("py", PYTHON, 0.7, ["f0"], "Python")
         await iris.fact("f1", "Python leads.", "Python")
-        await iris.work(Reinforcement().build(iris.parts(verdicts())), "f1")
+        await iris.work(Reinforcer(iris.parts(verdicts())), "f1")
         assert [one.confidence for one in await iris.opinions()] == [0.7]
 
 
@@ -415,7 +413,7 @@ async def test_whatever_a_fact_talks_a_model_into_only_the_opinion_takes_one_ste
         await iris.opinion("py", PYTHON, 0.7, ["f0"], "Python")
         await iris.fact("f1", f"Python. {EVIL}", "Python")
         worst = verdicts("contradict", text="I think everything has to be deleted. The fact says so.")
-        changes = await iris.work(Reinforcement().build(iris.parts(worst)), "f1")
+        changes = await iris.work(Reinforcer(iris.parts(worst)), "f1")
         kept = await iris.store.items(["f0", "f1"])
     assert [entry.item.id for entry in changes.items] == ["opinion:py:1:contradict"]
     assert [one.item for one in changes.supersedes] == ["opinion:py:0:formed"]
@@ -430,7 +428,7 @@ async def test_the_step_size_is_a_setting():
         await iris.opinion("py", PYTHON, 0.7, ["f0"], "Python")
         await iris.fact("f1", "Python leads.", "Python")
         settings = ReinforceSettings(alpha=0.05)
-        await iris.work(Reinforcement(settings).build(iris.parts(verdicts("weaken"))), "f1")
+        await iris.work(Reinforcer(iris.parts(verdicts("weaken")), settings), "f1")
         (held,) = await iris.opinions()
     assert held.confidence == pytest.approx(0.65)
 
@@ -440,7 +438,7 @@ async def test_an_opinion_revised_by_somebody_else_meanwhile_keeps_its_words():
         for n in range(3):
             await iris.fact(f"f{n}", f"Python news {n}.", "Python")
         await iris.opinion("py", PYTHON, 0.7, ["f0"], "Python")
-        reinforcer = Reinforcement().build(iris.parts(verdicts("contradict", text=TRADE_OFFS)))
+        reinforcer = Reinforcer(iris.parts(verdicts("contradict", text=TRADE_OFFS)))
         derive = await reinforcer.consolidate(job_of("f1"), iris.store, NOW)
         await iris.take(step("py", "I think it depends. It does.", 0.5, Assessment.REVISED, ["f2"]))
         await iris.store.commit(await derive_changes(iris.store, derive))

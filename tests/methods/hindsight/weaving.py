@@ -10,8 +10,8 @@ import numpy as np
 from recollect.domain.changes import Changeset
 from recollect.domain.items import Item, ItemKind, Network, Occurrence
 from recollect.domain.messages import Message
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.hindsight.replies import ExtractedFact, NamedEntity
-from recollect.methods.parts import Parts
 from recollect.models.embedders.vectors import unit_rows
 from recollect.ports import with_jobs
 from recollect.retain.embed import embedded_text
@@ -66,7 +66,7 @@ async def opened(embedder=None) -> AsyncIterator:
 
 
 def parts(*replies, model=None, embedder=None):
-    return Parts(
+    return Dependencies(
         embedder=embedder or HashEmbedder(),
         retriever=NoRetriever(),
         model=model or ScriptedModel(list(replies)),

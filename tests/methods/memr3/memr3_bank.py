@@ -12,10 +12,10 @@ from recollect.domain.loops import Finding, Gap
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmReport, ArmStatus, Evidence, Recall, RecallReceipt
 from recollect.errors import RecallFailed
-from recollect.methods.memr3.answer import Concluded, EvidenceGap
+from recollect.methods.dependencies import Dependencies
+from recollect.methods.memr3.answer import Concluded, EvidenceGapResponder
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.track import Generated
-from recollect.methods.parts import Parts
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import TurnEncoder
 from recollect.retain.known_names import KnownNames
@@ -91,12 +91,12 @@ def query(text="When did Melanie paint a sunrise?", **more):
 def parts(retriever, *replies):
     """Parts whose model gives these replies, or is a function."""
     model = FunctionModel(replies[0]) if len(replies) == 1 and callable(replies[0]) else ScriptedModel(replies)
-    return Parts(embedder=EMBEDDER, retriever=retriever, model=model, names=KnownNames(), clock=lambda: NOW)
+    return Dependencies(embedder=EMBEDDER, retriever=retriever, model=model, names=KnownNames(), clock=lambda: NOW)
 
 
 async def reason(built, asked=None, *, reader=None, follow=lambda _: None, **settings):
     """Answer with parts; gives the answer with its trace."""
-    responder = EvidenceGap(LoopSettings(**settings)).build(built)
+    responder = EvidenceGapResponder(built, LoopSettings(**settings))
     return await responder.answered(asked or query(), reader or Bare(), follow)
 
 

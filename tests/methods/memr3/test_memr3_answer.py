@@ -27,7 +27,7 @@ from recollect.domain.queries import Scope
 from recollect.domain.recalls import ArmStatus, evidence_of
 from recollect.domain.time import Interval, Precision
 from recollect.errors import InvalidReply
-from recollect.methods.memr3.answer import Concluded, EvidenceGap
+from recollect.methods.memr3.answer import Concluded, EvidenceGapResponder
 from recollect.models.language import Reply, Role
 from recollect.text.fence import DATA_RULE
 
@@ -77,7 +77,7 @@ async def test_an_answer_cites_snippets_and_the_messages_behind_them():
 
 async def test_it_answers_as_any_responder_does():
     built = parts(Shelf(SUNRISE), settle("x", YEAR), concluded("In 2022.", 1))
-    response = await EvidenceGap().build(built).respond(query(), Bare())
+    response = await EvidenceGapResponder(built).respond(query(), Bare())
     assert (response.answer.text, response.derive) == ("In 2022.", None)
 
 

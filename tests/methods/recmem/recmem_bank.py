@@ -2,13 +2,14 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import numpy as np
 
 from recollect import Memory, Message
 from recollect.domain.items import ItemKind
-from recollect.methods.recmem.answer import TierAnswering
-from recollect.methods.recmem.consolidate import Consolidation
+from recollect.methods.recmem.answer import TierAnswerer
+from recollect.methods.recmem.consolidate import UnitConsolidator
 from recollect.methods.recmem.episodes import Episodes, Merged, Told
 from recollect.methods.recmem.refine import Facts, Refined
 from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
@@ -77,8 +78,8 @@ def fact(text, *exchanges, kind="event", **more):
 def recipe(recurrence=THREE, **settings):
     return Recipe(
         name="recmem",
-        consolidate=(Consolidation(ConsolidateSettings(recurrence=recurrence, **settings)),),
-        answer=TierAnswering(),
+        consolidate=(partial(UnitConsolidator, settings=ConsolidateSettings(recurrence=recurrence, **settings)),),
+        answer=TierAnswerer,
     )
 
 

@@ -3,16 +3,17 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import numpy as np
 
 from recollect import Memory, Message
 from recollect.domain.items import ItemKind
 from recollect.domain.links import LinkKind
-from recollect.methods.remem.index import Indexing
+from recollect.methods.remem.index import Indexer
 from recollect.methods.remem.replies import ExtractedFact, ExtractedFacts, ExtractedGist, ExtractedGists
 from recollect.methods.remem.settings import IndexSettings
-from recollect.recipes import Recipe
+from recollect.recipes import Recipe, turn_encoder
 from recollect.retain.encode import EncodeSettings
 from recollect.testing.models import FunctionModel, HashEmbedder
 from recollect.worker import WorkerSettings
@@ -56,8 +57,10 @@ def fact(subject, predicate, object_, *messages, **times):
 
 
 def recipe(**settings):
-    indexing = Indexing(IndexSettings(**settings))
-    return Recipe(name="indexed", encode=EncodeSettings(statements=True), consolidate=(indexing,))
+    indexing = partial(Indexer, settings=IndexSettings(**settings))
+    return Recipe(
+        name="indexed", encode=partial(turn_encoder, settings=EncodeSettings(statements=True)), consolidate=(indexing,)
+    )
 
 
 def opened(folder=":memory:", *, lanes=1, **how):

@@ -15,7 +15,7 @@ from recollect.domain.messages import Role
 from recollect.domain.queries import Scope
 from recollect.domain.triples import TriplePattern
 from recollect.errors import InvalidReply, ModelUnavailable
-from recollect.methods.remem.index import KIND, Indexing
+from recollect.methods.remem.index import KIND, Indexer
 from recollect.methods.remem.replies import ExtractedFacts, ExtractedGists
 from recollect.store.optimistic import derive_changes
 from recollect.testing.models import FunctionModel, ScriptedModel
@@ -138,7 +138,7 @@ async def test_names_are_mentioned_by_gists_and_triples():
 
 
 def test_new_messages_cause_a_job_a_session_when_it_has_settled():
-    indexer = Indexing().build(None)
+    indexer = Indexer(None)
     assert (indexer.kind, indexer.causes(Changeset(), NOW)) == ("remem.index", ())
 
 
@@ -168,7 +168,7 @@ async def test_statements_that_are_read_again_need_no_model_either():
     """Named by a job for the sake of something else, they are left out by what the bank holds."""
     model = FunctionModel(reply)
     bank = await indexed(OFFICE, model=model)
-    (job,) = Indexing().build(None).causes(Changeset(messages=tuple(await bank.messages())), NOW)
+    (job,) = Indexer(None).causes(Changeset(messages=tuple(await bank.messages())), NOW)
     derive = await bank._method(None).consolidators[0].consolidate(job, bank._store, NOW)
     changes = await derive_changes(bank._store, derive)
     assert (model.prompts, changes.items, changes.jobs) == ([], (), ())

@@ -25,7 +25,7 @@ from recollect.domain.queries import Scope
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidReply, ModelUnavailable, NoModel
 from recollect.methods.remem.conclude import Reflected
-from recollect.methods.remem.react import Recollection
+from recollect.methods.remem.react import RecollectionResponder
 from recollect.methods.remem.settings import ReactSettings, ToolSettings
 from recollect.models.language import Role
 
@@ -36,7 +36,7 @@ REASONING = "Who sang in the opera before 1950?"
 async def respond(store, *replies, asked=None, settings=None, follow=None):
     """What is answered by a model that gives these replies, and the model."""
     built = parts(*replies)
-    responder = Recollection(settings or ReactSettings()).build(built)
+    responder = RecollectionResponder(built, settings or ReactSettings())
     more = {} if follow is None else {"follow": follow}
     response = await responder.respond(asked or query(QUESTION), store, **more)
     return response.answer, built.model

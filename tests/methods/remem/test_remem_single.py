@@ -10,7 +10,7 @@ from recollect.domain.items import ItemKind
 from recollect.domain.queries import Scope
 from recollect.errors import InvalidReply, ModelUnavailable
 from recollect.methods.remem.settings import ToolSettings
-from recollect.methods.remem.single import SinglePass
+from recollect.methods.remem.single import SinglePassResponder
 from recollect.models.language import Role
 
 QUESTION = "Who sang in the opera?"
@@ -18,7 +18,7 @@ QUESTION = "Who sang in the opera?"
 
 async def respond(store, *replies, asked=None, settings=None, **more):
     built = parts(*replies)
-    responder = SinglePass(settings or ToolSettings()).build(built)
+    responder = SinglePassResponder(built, settings or ToolSettings())
     return (await responder.respond(asked or query(QUESTION), store, **more)).answer, built.model
 
 

@@ -15,7 +15,7 @@ from recollect.domain.links import Link, LinkKind
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.queries import Query, Scope
 from recollect.domain.triples import Triple
-from recollect.methods.parts import Parts
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.remem.conclude import Recollected
 from recollect.methods.remem.plan import Planned
 from recollect.methods.remem.settings import ToolSettings
@@ -186,6 +186,6 @@ def concludes(answer, *citations, abstained=False):
 def parts(*replies):
     """Parts whose model gives these replies, or is a function."""
     model = FunctionModel(replies[0]) if len(replies) == 1 and callable(replies[0]) else ScriptedModel(replies)
-    return Parts(
+    return Dependencies(
         embedder=EMBEDDER, retriever=TemprRetriever(EMBEDDER), model=model, names=KnownNames(), clock=lambda: NOW
     )

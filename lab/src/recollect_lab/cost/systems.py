@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Protocol
 
 from recollect.app import Memory
@@ -15,9 +16,11 @@ from recollect.domain.items import Item, ItemKind
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput
 from recollect.memory.bank import Bank
-from recollect.methods.recmem.consolidate import Consolidation
-from recollect.methods.recmem.settings import CASUAL, RECURRENCE, Recurrence
+from recollect.methods.dependencies import Factory
+from recollect.methods.recmem.consolidate import UnitConsolidator
+from recollect.methods.recmem.settings import CASUAL, RECURRENCE, ConsolidateSettings, Recurrence
 from recollect.models.embedder import Embedder
+from recollect.ports import Consolidator
 from recollect.recipes import Recipe, recipe_named
 from recollect.worker import WorkerSettings
 from recollect_lab.calendar import Calendar
@@ -159,19 +162,31 @@ def _number(name: str, count: str) -> int:
 
 
 def _recurrence(recipe: Recipe, embedder: Embedder) -> Recurrence | None:
-    """What a new bank of the recipe waits for."""
+    """Return the threshold that a new bank of the recipe has; ``None`` where it waits for no recurrence."""
     for part in recipe.consolidate:
-        if isinstance(part, Consolidation):
-            return part.settings.recurrence or RECURRENCE.get(embedder.name, CASUAL)
+        if (settings := _settings_of(part)) is not None:
+            return settings.recurrence or RECURRENCE.get(embedder.name, CASUAL)
     return None
 
 
 def _with(recipe: Recipe, recurrence: Recurrence) -> Recipe:
-    parts = (
-        Consolidation(replace(part.settings, recurrence=recurrence)) if isinstance(part, Consolidation) else part
-        for part in recipe.consolidate
-    )
-    return replace(recipe, consolidate=tuple(parts))
+    return replace(recipe, consolidate=tuple(_waiting_for(recurrence, part) for part in recipe.consolidate))
+
+
+def _waiting_for(recurrence: Recurrence, part: Factory[Consolidator]) -> Factory[Consolidator]:
+    settings = _settings_of(part)
+    return part if settings is None else partial(UnitConsolidator, settings=replace(settings, recurrence=recurrence))
+
+
+def _settings_of(part: Factory[Consolidator]) -> ConsolidateSettings | None:
+    """Return the settings of RecMem's consolidator; ``None`` for any other."""
+    if part is UnitConsolidator:
+        return ConsolidateSettings()
+    if isinstance(part, partial) and part.func is UnitConsolidator:
+        settings = part.keywords["settings"]
+        assert isinstance(settings, ConsolidateSettings)
+        return settings
+    return None
 
 
 def reasons(items: Sequence[Item]) -> Mapping[str, int]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from recollect.domain.banks import Disposition, Profile
 from recollect.errors import InvalidInput
-from recollect.methods.emem.route import Routing
+from recollect.methods.emem.route import Router
 from recollect.methods.emem.settings import RouteSettings
-from recollect.methods.recmem.consolidate import Consolidation
+from recollect.methods.recmem.consolidate import UnitConsolidator
 from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
-from recollect.recipes import Recipe, recipe_named
+from recollect.recipes import Recipe, recipe_named, turn_encoder
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings
 from recollect_lab.datasets.dataset import Question
@@ -63,7 +64,11 @@ _HINDSIGHT: Final = Plan(
 _RECMEM: Final = Plan(
     recipe=replace(
         recipe_named("recmem"),
-        consolidate=(Consolidation(ConsolidateSettings(recurrence=Recurrence(theta_sim=0.33, theta_count=3))),),
+        consolidate=(
+            partial(
+                UnitConsolidator, settings=ConsolidateSettings(recurrence=Recurrence(theta_sim=0.33, theta_count=3))
+            ),
+        ),
     ),
     questions=TWELVE,
     pinned=frozenset({"m033"}),
@@ -84,8 +89,8 @@ WHERE_AND_WHEN: Final = Question(
 _EMEM: Final = Plan(
     recipe=replace(
         recipe_named("emem"),
-        encode=EncodeSettings(segments=SegmentSettings(length=1024, overlap=128)),
-        retrieve=Routing(RouteSettings(tau=4)),
+        encode=partial(turn_encoder, settings=EncodeSettings(segments=SegmentSettings(length=1024, overlap=128))),
+        retrieve=partial(Router, settings=RouteSettings(tau=4)),
     ),
     questions=TWELVE,
     more=(WHERE_AND_WHEN,),

@@ -15,15 +15,15 @@ from recollect.errors import ModelError, RecallFailed
 from recollect.methods.default.first import SECTIONS, FirstPass, first_prompt, require_shown
 from recollect.methods.default.passages import HoldingRouter
 from recollect.methods.default.route import Tried, told, way, way_after
-from recollect.methods.default.settings import BlendSettings
+from recollect.methods.default.settings import DefaultSettings
 from recollect.methods.default.spending import Kept, Tallied
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.emem.answer import Reconstructor
 from recollect.methods.emem.route import Router
 from recollect.methods.memr3.answer import EvidenceGapResponder
 from recollect.methods.memr3.loop import Begun
 from recollect.methods.memr3.trace import told as told_round
 from recollect.methods.memr3.track import Generated
-from recollect.methods.parts import Parts
 from recollect.methods.recmem.beside import in_conversation
 from recollect.models.language import Reply
 from recollect.ports import Event, Follow, Response, unheard
@@ -33,21 +33,11 @@ FAILED: Final = "the way {way} failed: {failure}"
 NO_ROOM: Final = "what was found does not fit into max_tokens"
 
 
-@dataclass(frozen=True, slots=True)
-class Blend:
-    """The default recipe's answering with its constants."""
-
-    settings: BlendSettings = BlendSettings()
-
-    def build(self, parts: Parts) -> BlendResponder:
-        return BlendResponder(parts, self.settings)
-
-
-class BlendResponder:
+class DefaultResponder:
     """Answers in one pass where the evidence suffices; else looks on. See :class:`recollect.ports.Responder`."""
 
-    def __init__(self, parts: Parts, settings: BlendSettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(self, parts: Dependencies, settings: DefaultSettings | None = None) -> None:
+        self._parts, self._settings = parts, settings or DefaultSettings()
 
     async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Answer; where nothing is found, no model is asked.
@@ -103,8 +93,8 @@ class Course:
     query: Query
     reader: StoreReader
     follow: Follow
-    parts: Parts
-    settings: BlendSettings
+    parts: Dependencies
+    settings: DefaultSettings
     model: Tallied
     began: float
     steps: list[Step] = field(default_factory=list)
@@ -208,13 +198,13 @@ class Course:
             tau=self.settings.route.tau,
             keep=self.recalls.append,
         )
-        responder = Reconstructor(self._metered(), router, self.settings.reading)
+        responder = Reconstructor(self._metered(), self.settings.reading, router=router)
         return (await responder.respond(self.query, self.reader, self._told)).answer
 
     def _router(self) -> Router:
         return Router(self.parts, self.settings.route)
 
-    def _metered(self) -> Parts:
+    def _metered(self) -> Dependencies:
         return replace(self.parts, model=self.model, retriever=self._retriever())
 
     def _retriever(self) -> Kept:

@@ -14,7 +14,7 @@ def _by_what_was_said() -> RouteSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlendSettings:
+class DefaultSettings:
     """How a question is answered.
 
     The first pass is shown at most ``share`` of the query's tokens: the rest is for what a loop finds. ``loop`` counts

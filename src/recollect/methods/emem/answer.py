@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from recollect.answering.answers import NOTHING_FOUND, receipt_of
@@ -15,6 +15,7 @@ from recollect.domain.queries import Query
 from recollect.domain.recalls import Evidence, Recall
 from recollect.domain.usage import Usage
 from recollect.errors import ModelError, RecallFailed
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.emem.activation import Hit
 from recollect.methods.emem.assistants import ask_all
 from recollect.methods.emem.evidence import evidence_within
@@ -22,27 +23,14 @@ from recollect.methods.emem.known import Ending, Known, told
 from recollect.methods.emem.master import Aggregated, Plan, answer_prompt, plan_prompt, require_quotes
 from recollect.methods.emem.quotes import Quote, in_order
 from recollect.methods.emem.reading import read
-from recollect.methods.emem.route import Routed, Router, Routing
+from recollect.methods.emem.route import Routed, Router
 from recollect.methods.emem.settings import Mode, ReconstructionSettings
-from recollect.methods.parts import Parts
 from recollect.models.language import Reply
 from recollect.ports import Follow, Response, unheard
 from recollect.recall.trim import fitting
 from recollect.store.capabilities import require_segments
 from recollect.store.protocol import StoreReader
 from recollect.text.tokens import count_all
-
-
-@dataclass(frozen=True, slots=True)
-class Reconstruction:
-    """Answering with its constants; segments are found by the recipe's own router, or by the usual one."""
-
-    settings: ReconstructionSettings = ReconstructionSettings()
-
-    def build(self, parts: Parts) -> Reconstructor:
-        retriever = parts.retriever
-        router = retriever if isinstance(retriever, Router) else Routing().build(parts)
-        return Reconstructor(parts, router, self.settings)
 
 
 class Routes(Protocol):
@@ -56,10 +44,17 @@ class Routes(Protocol):
 
 
 class Reconstructor:
-    """Answers from segments that small models read for the question. See :class:`recollect.ports.Responder`."""
+    """Answers from segments that small models read for the question. See :class:`recollect.ports.Responder`.
 
-    def __init__(self, parts: Parts, router: Routes, settings: ReconstructionSettings) -> None:
-        self._model, self._router, self._settings = parts.model, router, settings
+    ``router`` finds the segments; where none is given, the recipe's own retriever does, or a new router over it.
+    """
+
+    def __init__(
+        self, parts: Dependencies, settings: ReconstructionSettings | None = None, *, router: Routes | None = None
+    ) -> None:
+        own = parts.retriever if isinstance(parts.retriever, Router) else None
+        self._model, self._settings = parts.model, settings or ReconstructionSettings()
+        self._router = router or own or Router(parts)
 
     async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Route, have the segments read, and answer from their quotes; without any, no master is asked.

@@ -14,13 +14,13 @@ from recollect.domain.items import ItemKind
 from recollect.domain.queries import Query, Scope
 from recollect.domain.recalls import ArmStatus, Recall, RecallReceipt
 from recollect.errors import RecallFailed
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.emem.activation import Activated, Hit, activate, by_segment, combined, homes, union
 from recollect.methods.emem.evidence import evidence_within
 from recollect.methods.emem.pathways import TO_TURNS, Brought, Looked, View, look, reports_of, view_for, weight_of
 from recollect.methods.emem.places import places_of
 from recollect.methods.emem.reading import read, segment_id
 from recollect.methods.emem.settings import Pathway, RouteSettings
-from recollect.methods.parts import Parts
 from recollect.recall.analyze import read_question
 from recollect.retain.summarise import summary_id
 from recollect.store.capabilities import SegmentReader, require_segments
@@ -46,24 +46,14 @@ class Routed:
         return Recall(evidence=(), receipt=self.receipt)
 
 
-@dataclass(frozen=True, slots=True)
-class Routing:
-    """Routing with its constants."""
-
-    settings: RouteSettings = RouteSettings()
-
-    def build(self, parts: Parts) -> Router:
-        return Router(parts, self.settings)
-
-
 class Router:
     """Activates segments; as a retriever, gives their words as evidence. See :class:`recollect.ports.Retriever`.
 
     ``plain`` is the retriever of single items that it is built over.
     """
 
-    def __init__(self, parts: Parts, settings: RouteSettings) -> None:
-        self._embedder, self._settings = parts.embedder, settings
+    def __init__(self, parts: Dependencies, settings: RouteSettings | None = None) -> None:
+        self._embedder, self._settings = parts.embedder, settings or RouteSettings()
         self.plain = parts.retriever
 
     async def declines(self, query: Query, reader: StoreReader) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -12,9 +12,9 @@ from recollect.domain.changes import Changeset
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.queries import Scope
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.emem.prompts import SUMMARISE, Summary, summary_prompt
 from recollect.methods.emem.reading import Reading, read
-from recollect.methods.parts import Parts
 from recollect.ports import Derive
 from recollect.retain.summarise import EXTRACTIVE, index_summaries, summary_id
 from recollect.store.capabilities import SegmentReader, require_segments
@@ -25,18 +25,10 @@ MODEL: Final = "model"
 """The label of a summary that a model has made."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summarising:
-    """Summaries by a model, in place of the extracts that the encoder makes."""
-
-    def build(self, parts: Parts) -> Summariser:
-        return Summariser(parts)
-
-
 class Summariser:
     """Sums up every segment that is sealed. See :class:`recollect.ports.Consolidator`."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Dependencies) -> None:
         self._parts = parts
 
     @property

@@ -9,8 +9,8 @@ from typing import Final
 from recollect.answering.answers import CitedReply, answer_from, asked, nothing_found
 from recollect.answering.evidence import Gathered
 from recollect.domain.queries import Query
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.hindsight.evidence import SECTIONS_EXPLAINED, EvidenceSettings, gather
-from recollect.methods.parts import Parts
 from recollect.models.language import Prompt, Role
 from recollect.ports import Follow, Response, unheard
 from recollect.store.protocol import StoreReader
@@ -31,24 +31,14 @@ class Answered(CitedReply):
     """An answer from memory; citations are the numbers of the entries it rests on, none only where it abstains."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
-    """Answering with its constants."""
-
-    settings: AnswerSettings = AnswerSettings()
-
-    def build(self, parts: Parts) -> Answerer:
-        return Answerer(parts, self.settings)
-
-
 class Answerer:
     """Answers from what a bank knows, whoever it is: no disposition, no new opinions.
 
     See :class:`recollect.ports.Responder`.
     """
 
-    def __init__(self, parts: Parts, settings: AnswerSettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(self, parts: Dependencies, settings: AnswerSettings | None = None) -> None:
+        self._parts, self._settings = parts, settings or AnswerSettings()
 
     async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Recall, and answer from that; where nothing is found, no model is asked."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -20,10 +20,10 @@ from recollect.answering.reading import (
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.hindsight.facts import causal_links, check_facts, drafts_of, leftovers, new_drafts
 from recollect.methods.hindsight.replies import ExtractedFacts
 from recollect.methods.hindsight.settings import ExtractSettings
-from recollect.methods.parts import Parts
 from recollect.models.language import Prompt, Role
 from recollect.ports import Derive
 from recollect.retain.chunks import Chunk
@@ -34,21 +34,11 @@ from recollect.text.fence import DATA_RULE
 KIND: Final = "hindsight.extract"
 
 
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """Extraction with its constants."""
-
-    settings: ExtractSettings = ExtractSettings()
-
-    def build(self, parts: Parts) -> Extractor:
-        return Extractor(parts, self.settings)
-
-
 class Extractor:
     """Reads the new messages of a session for facts. See :class:`recollect.ports.Consolidator`."""
 
-    def __init__(self, parts: Parts, settings: ExtractSettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(self, parts: Dependencies, settings: ExtractSettings | None = None) -> None:
+        self._parts, self._settings = parts, settings or ExtractSettings()
 
     @property
     def kind(self) -> str:

@@ -12,9 +12,9 @@ from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import Entity
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.hindsight.replies import MOST_OBSERVATIONS, Observations, Observed
 from recollect.methods.hindsight.settings import ObserveSettings
-from recollect.methods.parts import Parts
 from recollect.models.language import Prompt, Role
 from recollect.ports import Derive
 from recollect.retain.directory import short_hash
@@ -25,16 +25,6 @@ from recollect.text.fence import DATA_RULE, fenced
 
 KIND: Final = "hindsight.observe"
 FEWEST: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """Observation with its constants."""
-
-    settings: ObserveSettings = ObserveSettings()
-
-    def build(self, parts: Parts) -> Observer:
-        return Observer(parts, self.settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +51,8 @@ class Basis:
 class Observer:
     """Observes an entity anew when its facts change. See :class:`recollect.ports.Consolidator`."""
 
-    def __init__(self, parts: Parts, settings: ObserveSettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(self, parts: Dependencies, settings: ObserveSettings | None = None) -> None:
+        self._parts, self._settings = parts, settings or ObserveSettings()
 
     @property
     def kind(self) -> str:

@@ -23,7 +23,7 @@ from recollect.domain.entities import EntityKind
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.opinions import Assessment, Opinion, OpinionStep
-from recollect.methods.parts import Parts
+from recollect.methods.dependencies import Dependencies
 from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings
 from recollect.retain.weave import Draft, weave
@@ -180,7 +180,7 @@ def _opinion(id_: str, numbered: Sequence[tuple[int, Item]], entities: Mapping[s
 
 
 async def take_steps(
-    plan: Plan, *, at: datetime, parts: Parts, reader: StoreReader, settings: OpinionSettings
+    plan: Plan, *, at: datetime, parts: Dependencies, reader: StoreReader, settings: OpinionSettings
 ) -> Changeset:
     """Derive what keeps the steps that ``plan`` makes of the opinions as they are now; no model is called.
 

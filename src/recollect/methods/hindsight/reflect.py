@@ -16,6 +16,7 @@ from recollect.domain.changes import Changeset
 from recollect.domain.opinions import Assessment, Opinion
 from recollect.domain.queries import Query
 from recollect.errors import InvalidInput
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.hindsight.disposition import verbalised
 from recollect.methods.hindsight.evidence import SECTIONS_EXPLAINED, EvidenceSettings, Section, gather
 from recollect.methods.hindsight.opinions import (
@@ -27,7 +28,6 @@ from recollect.methods.hindsight.opinions import (
     opinions_of,
     take_steps,
 )
-from recollect.methods.parts import Parts
 from recollect.models.language import Prompt, Role
 from recollect.ports import Derive, Follow, Response, unheard
 from recollect.store.profiles import read_profile
@@ -121,21 +121,11 @@ class Thought:
         return self.updates or opinion_id(self.formed.statement)
 
 
-@dataclass(frozen=True, slots=True)
-class Reflection:
-    """Reflecting with its constants."""
-
-    settings: ReflectSettings = ReflectSettings()
-
-    def build(self, parts: Parts) -> Reflector:
-        return Reflector(parts, self.settings)
-
-
 class Reflector:
     """CARA's reflect: recalls, answers as who it is, forms opinions. See :class:`recollect.ports.Responder`."""
 
-    def __init__(self, parts: Parts, settings: ReflectSettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(self, parts: Dependencies, settings: ReflectSettings | None = None) -> None:
+        self._parts, self._settings = parts, settings or ReflectSettings()
 
     async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Reflect; what is derived are the opinions that were formed or revised."""

@@ -17,6 +17,7 @@ from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.opinions import Assessment, Opinion
 from recollect.errors import InvalidInput
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.hindsight.opinions import (
     OpinionSettings,
     PlannedStep,
@@ -24,7 +25,6 @@ from recollect.methods.hindsight.opinions import (
     opinions_of,
     take_steps,
 )
-from recollect.methods.parts import Parts
 from recollect.models.language import Prompt, Role
 from recollect.ports import Derive
 from recollect.store.protocol import StoreReader
@@ -92,21 +92,11 @@ class Candidate:
     vector: Vector
 
 
-@dataclass(frozen=True, slots=True)
-class Reinforcement:
-    """Reinforcement with its constants."""
-
-    settings: ReinforceSettings = ReinforceSettings()
-
-    def build(self, parts: Parts) -> Reinforcer:
-        return Reinforcer(parts, self.settings)
-
-
 class Reinforcer:
     """Holds each new fact against the opinions that it may bear on. See :class:`recollect.ports.Consolidator`."""
 
-    def __init__(self, parts: Parts, settings: ReinforceSettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(self, parts: Dependencies, settings: ReinforceSettings | None = None) -> None:
+        self._parts, self._settings = parts, settings or ReinforceSettings()
 
     @property
     def kind(self) -> str:

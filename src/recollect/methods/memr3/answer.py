@@ -11,12 +11,12 @@ from recollect.domain.answers import Answer, AnswerReceipt, Citation, citation_o
 from recollect.domain.loops import Trace
 from recollect.domain.queries import Query
 from recollect.domain.usage import Usage
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.memr3.loop import Begun, Loop
 from recollect.methods.memr3.prompts import answer_prompt
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.state import State
 from recollect.methods.memr3.trace import steps_of
-from recollect.methods.parts import Parts
 from recollect.models.language import Reply
 from recollect.ports import Follow, Response, unheard
 from recollect.store.protocol import StoreReader
@@ -27,21 +27,11 @@ class Concluded(CitedReply):
     """An answer; citations are the numbers of the snippets it rests on, none only where it abstains."""
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceGap:
-    """MemR3's loop with its constants."""
-
-    settings: LoopSettings = LoopSettings()
-
-    def build(self, parts: Parts) -> EvidenceGapResponder:
-        return EvidenceGapResponder(parts, self.settings)
-
-
 class EvidenceGapResponder:
     """Retrieves until nothing is missing, over any retriever, and answers. See :class:`recollect.ports.Responder`."""
 
-    def __init__(self, parts: Parts, settings: LoopSettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(self, parts: Dependencies, settings: LoopSettings | None = None) -> None:
+        self._parts, self._settings = parts, settings or LoopSettings()
 
     async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Answer; where there is nothing in scope, no model is asked.

@@ -13,7 +13,7 @@ from recollect.answering.evidence import Gathered, Sections, gather
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.queries import Query, Tier
 from recollect.errors import InvalidInput
-from recollect.methods.parts import Parts
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.recmem.beside import in_conversation
 from recollect.models.language import Prompt, Role
 from recollect.ports import Follow, Response, unheard
@@ -85,21 +85,11 @@ class TierAnswered(CitedReply):
     """An answer; citations are the numbers of the entries it rests on, none only where it abstains."""
 
 
-@dataclass(frozen=True, slots=True)
-class TierAnswering:
-    """Answering with its constants."""
-
-    settings: TierSettings = TierSettings()
-
-    def build(self, parts: Parts) -> TierAnswerer:
-        return TierAnswerer(parts, self.settings)
-
-
 class TierAnswerer:
     """Answers from episodes, facts and raw words, with one call. See :class:`recollect.ports.Responder`."""
 
-    def __init__(self, parts: Parts, settings: TierSettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(self, parts: Dependencies, settings: TierSettings | None = None) -> None:
+        self._parts, self._settings = parts, settings or TierSettings()
 
     async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Recall from each tier, and answer from that; where nothing is found, no model is asked."""

@@ -17,7 +17,7 @@ from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.links import Link, LinkKind
 from recollect.errors import InvalidReply, NoAnswer
-from recollect.methods.parts import Parts
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.recmem.calibrate import recurrence_of
 from recollect.methods.recmem.episodes import (
     Episodes,
@@ -51,16 +51,6 @@ from recollect.text.names import find_names
 KIND: Final = "recmem.consolidate"
 CONSOLIDATES: Final = "consolidates"
 """The label of the links from an episode to the turns that it tells of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Consolidation:
-    """Consolidation with its constants."""
-
-    settings: ConsolidateSettings = ConsolidateSettings()
-
-    def build(self, parts: Parts) -> UnitConsolidator:
-        return UnitConsolidator(parts, self.settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +89,8 @@ class Outcome:
 class UnitConsolidator:
     """Looks at new units, and has a model make memory of what recurs. See :class:`recollect.ports.Consolidator`."""
 
-    def __init__(self, parts: Parts, settings: ConsolidateSettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(self, parts: Dependencies, settings: ConsolidateSettings | None = None) -> None:
+        self._parts, self._settings = parts, settings or ConsolidateSettings()
 
     @property
     def kind(self) -> str:

@@ -22,7 +22,7 @@ from recollect.domain.entities import NameInUse
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.messages import StoredMessage
-from recollect.methods.parts import Parts
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.remem.facts import check_facts, fact_prompt, triple_id, triples_of
 from recollect.methods.remem.gists import check_gists, found_in, gist_id, gist_prompt, gists_of
 from recollect.methods.remem.graph import context_links, synonymy_links
@@ -62,21 +62,11 @@ class Episode:
         return (*(gist_id(self.chunk, n) for n in gists), *(triple_id(self.chunk, n) for n in triples))
 
 
-@dataclass(frozen=True, slots=True)
-class Indexing:
-    """Indexing with its constants."""
-
-    settings: IndexSettings = IndexSettings()
-
-    def build(self, parts: Parts) -> Indexer:
-        return Indexer(parts, self.settings)
-
-
 class Indexer:
     """Reads the new messages of a session for gists and facts. See :class:`recollect.ports.Consolidator`."""
 
-    def __init__(self, parts: Parts, settings: IndexSettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(self, parts: Dependencies, settings: IndexSettings | None = None) -> None:
+        self._parts, self._settings = parts, settings or IndexSettings()
 
     @property
     def kind(self) -> str:

@@ -10,7 +10,7 @@ from recollect.domain.answers import Step
 from recollect.domain.queries import Query
 from recollect.domain.usage import Usage
 from recollect.errors import ModelError
-from recollect.methods.parts import Parts
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.remem.answer import Ending, answered, nothing_known
 from recollect.methods.remem.conclude import concluded, within
 from recollect.methods.remem.observe import Observation, came_of
@@ -27,21 +27,11 @@ TOO_LATE: Final = "this was the last step, and only output_answer was left"
 TOO_EARLY: Final = "nothing was looked for so far; an answer rests on what a tool has found"
 
 
-@dataclass(frozen=True, slots=True)
-class Recollection:
-    """REMem's iterative inference with its constants."""
-
-    settings: ReactSettings = ReactSettings()
-
-    def build(self, parts: Parts) -> RecollectionResponder:
-        return RecollectionResponder(parts, self.settings)
-
-
 class RecollectionResponder:
     """Searches a bank's gists and facts step by step, and answers. See :class:`recollect.ports.Responder`."""
 
-    def __init__(self, parts: Parts, settings: ReactSettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(self, parts: Dependencies, settings: ReactSettings | None = None) -> None:
+        self._parts, self._settings = parts, settings or ReactSettings()
 
     async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Search and answer; where the bank has no gists and no facts, no model is asked.

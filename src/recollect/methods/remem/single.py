@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from recollect.domain.answers import Step
 from recollect.domain.queries import Query
-from recollect.methods.parts import Parts
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.remem.answer import Ending, answered
 from recollect.methods.remem.conclude import concluded, within
 from recollect.methods.remem.observe import came_of
@@ -18,21 +17,11 @@ from recollect.ports import Follow, Response, unheard
 from recollect.store.protocol import StoreReader
 
 
-@dataclass(frozen=True, slots=True)
-class SinglePass:
-    """REMem's single-step inference with its constants."""
-
-    settings: ToolSettings = ToolSettings()
-
-    def build(self, parts: Parts) -> SinglePassResponder:
-        return SinglePassResponder(parts, self.settings)
-
-
 class SinglePassResponder:
     """Answers from the gists and facts nearest to the question. See :class:`recollect.ports.Responder`."""
 
-    def __init__(self, parts: Parts, settings: ToolSettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(self, parts: Dependencies, settings: ToolSettings | None = None) -> None:
+        self._parts, self._settings = parts, settings or ToolSettings()
 
     async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
         """Retrieve and answer; where nothing is found, no model is asked.
