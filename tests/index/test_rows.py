@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from index_rows import Doc, batch, built, living, neighbours
 
 from recollect.store.index.grow import GrowArray
+from recollect.store.index.index import BankIndex
 from recollect.store.index.postings import Postings
 from recollect.store.index.rows import Codes, RowTable
 
@@ -80,7 +81,7 @@ def test_rows_of_items_are_the_live_ones():
 
 def test_what_is_around_a_row():
     table = RowTable()
-    table.append(batch([doc(n, n) for n in range(5)]))
+    table.link(0, table.append(batch([doc(n, n) for n in range(5)])))
     grid = table.around(np.array([0, 2, 4], dtype=np.int32), 2)
     assert grid.tolist() == [[-1, -1, 0, 1, 2], [0, 1, 2, 3, 4], [2, 3, 4, -1, -1]]
 
@@ -120,6 +121,7 @@ def test_postings_count_as_a_counter_does(texts, tail):
         postings = Postings()
         for row, text in enumerate(texts):
             postings.append(np.array(text, dtype=np.uint32), np.full(len(text), row, dtype=np.int32))
+            postings.fold_tail()
     for term in range(7):
         rows, counts = postings.of(np.uint32(term))
         expected = [(row, text.count(term)) for row, text in enumerate(texts) if term in text]
@@ -132,6 +134,26 @@ def test_postings_fold_and_still_know_terms_as_large_as_they_come(monkeypatch):
     largest = np.uint32(2**32 - 1)
     for row in range(9):
         postings.append(np.array([largest, 0, largest], dtype=np.uint32), np.full(3, row, dtype=np.int32))
+        postings.fold_tail()
     rows, counts = postings.of(largest)
     assert (rows.tolist(), set(counts.tolist())) == (list(range(9)), {2.0})
     assert postings.of(np.uint32(1))[0].tolist() == []
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(1, 7))
+def test_a_bank_read_in_batches_is_as_it_is_read_at_once(orders, size):
+    docs = [
+        Doc(seq=seq, order=order, session="ab"[seq % 2], terms=(seq % 5, order), vector=(1.0, seq, order, 0.5))
+        for seq, order in enumerate(orders)
+    ]
+    whole, parts = BankIndex(4, -1), BankIndex(4, -1)
+    whole.append(batch(docs))
+    parts.extend(batch(docs[at : at + size]) for at in range(0, len(docs), size))
+    for column in ("seq", "kind", "session", "previous", "following", "alive", "current"):
+        assert getattr(whole.table, column).view.tolist() == getattr(parts.table, column).view.tolist(), column
+    assert (whole.surroundings._norm.view == parts.surroundings._norm.view).all()
+    for term in range(31):
+        assert [one.tolist() for one in whole.postings.of(np.uint32(term))] == [
+            one.tolist() for one in parts.postings.of(np.uint32(term))
+        ]

@@ -147,7 +147,7 @@ async def test_nothing_that_was_forgotten_is_left_in_any_file(tmp_path, memory, 
     assert vocabulary(tmp_path).isdisjoint({"xylophone", "quagmire", "4711", "zanzibar", "balthazar", "secret"})
     assert await sources(watcher, SECRET) == ALL - {"m3"}
     assert len(await watcher._store.speakers()) == 4
-    assert watcher._store._live._index.table.alive.view.sum() == (await bank.info()).items
+    assert watcher._store._index.live._index.table.alive.view.sum() == (await bank.info()).items
     tables = await bank._store.entity_tables()
     assert "Balthazar" not in {e.name for e in tables.entities} | {surface for _, surface, _ in tables.aliases}
     await other.close()

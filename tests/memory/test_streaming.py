@@ -14,7 +14,6 @@ from recollect.domain.queries import Probe, Scope
 from recollect.domain.signals import Weights
 from recollect.retain import turns
 from recollect.retain.turns import parts_of, spoken, turn_from, turns_of
-from recollect.store.sqlite.live import LiveIndex
 from recollect.testing.models import HashEmbedder
 from recollect.text.terms import terms
 
@@ -108,7 +107,7 @@ def test_an_index_that_kept_up_is_the_same_as_one_that_was_loaded(drawn, looks):
                     await store.speakers()
             questions = [("Did Ada meet Toby?", Scope()), ("dog in Paris", Scope(sessions=("a",)))]
             kept_up = [await found(store, *question) for question in questions]
-            store._live = LiveIndex(store._database, (store.embedder, store.dimension), None, -1)
+            store._index = store._new_index()
             for question, before in zip(questions, kept_up, strict=True):
                 assert await found(store, *question) == pytest.approx(before, abs=1e-4)
 

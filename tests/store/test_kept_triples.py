@@ -45,7 +45,7 @@ async def test_the_index_knows_when_every_item_holds():
     folder = SqliteFolder(":memory:")
     changes = triple_material.bank(rng, 400)
     await opened(folder).commit(changes)
-    with opened(folder)._live.fresh() as index:
+    with opened(folder)._index.live.fresh() as index:
         columns = index.table.held.view.tolist()
     assert columns == [[*when.start, *when.end] for when in (held(entry.item) for entry in changes.items)]
     await folder.close()

@@ -9,9 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.domain.items import Item
+from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import LinkKind
-from recollect.domain.signals import Signals
+from recollect.domain.queries import Probe, Scope
+from recollect.domain.signals import Signals, Weights
 
 Refs = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -71,6 +72,27 @@ class TriplePage:
 
     items: tuple[Item, ...]
     total: int
+
+
+class SearchIndex(Protocol):
+    """How the items of a bank are searched.
+
+    A store whose engine searches by itself implements this over the engine; the others hand their rows to
+    :class:`recollect.store.index.memory.MemoryIndex`. ``design/store-contract.md`` says what is exact in every engine
+    and what an engine may approximate.
+    """
+
+    async def speakers(self) -> tuple[str, ...]: ...
+
+    async def search(
+        self, probe: Probe, scope: Scope, weights: Weights, tiers: Sequence[Sequence[ItemKind]] = ()
+    ) -> Search:
+        """See :meth:`recollect.store.protocol.StoreReader.search`."""
+        ...
+
+    async def nearest(self, vectors: Floats, k: int, floor: float) -> list[list[tuple[str, float]]]:
+        """See :meth:`recollect.store.protocol.StoreReader.nearest`."""
+        ...
 
 
 class Search(Protocol):

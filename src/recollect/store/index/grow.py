@@ -28,9 +28,16 @@ class GrowArray(Generic[T]):
     def append(self, block: NDArray[T]) -> None:
         needed = self._size + len(block)
         if needed > len(self._data):
-            capacity = max(needed, 2 * len(self._data), 64)
-            grown = np.empty((capacity, *self._data.shape[1:]), dtype=self._data.dtype)
-            grown[: self._size] = self.view
-            self._data = grown
+            self._resize(max(needed, 2 * len(self._data), 64))
         self._data[self._size : needed] = block
         self._size = needed
+
+    def reserve(self, count: int) -> None:
+        """Make room for so many more entries, where they would not fit into twice the capacity."""
+        if self._size + count > 2 * len(self._data):
+            self._resize(self._size + count)
+
+    def _resize(self, capacity: int) -> None:
+        grown = np.empty((capacity, *self._data.shape[1:]), dtype=self._data.dtype)
+        grown[: self._size] = self.view
+        self._data = grown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from recollect.store.index.batch import RowBatch
 from recollect.store.index.grow import GrowArray
 from recollect.store.index.lexical import Lengths
+from recollect.store.index.pause import Pauses
 from recollect.store.index.postings import Postings
 from recollect.store.index.rows import Rows, RowTable
 from recollect.store.index.semantic import Surroundings
@@ -39,17 +41,41 @@ class BankIndex:
     def __len__(self) -> int:
         return len(self.table)
 
+    def reserve(self, rows: int) -> None:
+        """Make room for so many more vectors at once: growing in steps would copy them several times."""
+        self.vectors.reserve(rows)
+
     def append(self, batch: RowBatch) -> None:
-        """Add items; one whose number is known takes the older row's place."""
+        """Add items; an item whose number is known takes the older row's place."""
+        self.extend((batch,))
+
+    def extend(self, batches: Iterable[RowBatch]) -> None:
+        """Add items batch by batch, and derive what depends on all of them once, at the end.
+
+        It works in short steps and pauses between them, so that it can run beside an event loop.
+        """
+        first, replaced = len(self.table), set[tuple[int, int]]()
+        pauses = Pauses()
+        for batch in batches:
+            replaced |= self._add(batch)
+            pauses.take()
+        if len(self.table) == first:
+            return
+        self.postings.fold_tail()
+        touched = self.table.link(first, replaced)
+        self.surroundings.update(self.table, self.vectors.matrix, touched)
+        self.vectors.grow_graph()
+        self._lengths = None
+
+    def _add(self, batch: RowBatch) -> set[tuple[int, int]]:
         first = len(self.table)
-        touched = self.table.append(batch)
+        replaced = self.table.append(batch)
         rows = np.arange(first, first + len(batch.seqs), dtype=np.int32)
         self.vectors.append(batch.vectors)
         self.postings.append(batch.terms, np.repeat(rows, batch.lengths))
         self.span_rows.append((batch.spans[:, 0] + first).astype(np.int32))
         self.spans.append(batch.spans[:, 1:])
-        self.surroundings.update(self.table, self.vectors.matrix, touched)
-        self._lengths = None
+        return replaced
 
     @property
     def lengths(self) -> Lengths:

@@ -34,6 +34,9 @@ class Postings:
         """Add occurrences: ``terms[i]`` stands in ``rows[i]``; rows never go down from one call to the next."""
         self._terms.append(terms)
         self._rows.append(rows)
+
+    def fold_tail(self) -> None:
+        """Fold the tail into the base where it has grown long; call it after one or many calls of :meth:`append`."""
         tail = len(self._terms) - self._folded
         if tail > max(_TAIL_AT_LEAST, _TAIL_SHARE * self._folded):
             self._fold()

@@ -21,7 +21,9 @@ class Codes:
 
     def encode(self, names: Sequence[str]) -> NDArray[np.int32]:
         codes = self._codes
-        return np.fromiter((codes.setdefault(name, len(codes)) for name in names), dtype=np.int32, count=len(names))
+        for name in dict.fromkeys(names):
+            codes.setdefault(name, len(codes))
+        return np.fromiter(map(codes.__getitem__, names), dtype=np.int32, count=len(names))
 
     def find(self, names: Iterable[str]) -> list[int]:
         """The codes of those names that are known."""
@@ -69,8 +71,11 @@ class RowTable:
     def __len__(self) -> int:
         return len(self.seq)
 
-    def append(self, batch: RowBatch) -> Rows:
-        """Add a batch; gives the rows whose neighbours changed, the new ones included."""
+    def append(self, batch: RowBatch) -> set[tuple[int, int]]:
+        """Add a batch of rows; return the chains (kind and session) that lost a row to it.
+
+        The new rows have no neighbours before :meth:`link` is called.
+        """
         first = len(self)
         count = len(batch.seqs)
         new = np.arange(first, first + count, dtype=np.int32)
@@ -96,9 +101,20 @@ class RowTable:
         self.held.append(batch.held)
         self.triple.append(np.full((count, 3), -1, dtype=np.int32))
         self.triple.view[first + batch.stating] = self.phrases.encode(batch.phrases).reshape(-1, 3)
-        torn = self._retire(batch.seqs)
+        replaced = self._retire(batch.seqs)
         self._row_of.view[batch.seqs] = new
-        return np.unique(np.concatenate([new, self._chain(new, torn)]))
+        return replaced
+
+    def link(self, first: int, replaced: set[tuple[int, int]]) -> Rows:
+        """Link the rows from ``first`` on to their neighbours; return these and all others whose neighbours changed.
+
+        ``replaced`` are the chains that lost rows to them.
+        """
+        new = np.arange(first, len(self), dtype=np.int32)
+        new = new[self.alive.view[first:]]
+        touched = np.zeros(len(self), dtype=np.bool_)
+        touched[first:] = touched[self._chain(new, replaced)] = True
+        return np.flatnonzero(touched).astype(np.int32)
 
     def rows_of(self, seqs: NDArray[np.int64]) -> Rows:
         """The live rows of items in their order, -1 for an unknown one."""
@@ -127,18 +143,18 @@ class RowTable:
         chains = zip(self.kind.view[replaced].tolist(), self.session.view[replaced].tolist(), strict=True)
         return set(chains)
 
-    def _chain(self, new: Rows, torn: set[tuple[int, int]]) -> Rows:
+    def _chain(self, new: Rows, replaced: set[tuple[int, int]]) -> Rows:
         """Link new rows to their neighbours; chains that do not simply grow at their end are sorted anew."""
         kinds, sessions, orders = self.kind.view, self.session.view, self.order.view
         by_chain: dict[tuple[int, int], list[int]] = {}
         for row, kind, session in zip(new.tolist(), kinds[new].tolist(), sessions[new].tolist(), strict=True):
             by_chain.setdefault((kind, session), []).append(row)
         touched = [np.empty(0, dtype=np.int32)]
-        for chain in torn | by_chain.keys():
+        for chain in replaced | by_chain.keys():
             rows = np.array(by_chain.get(chain, []), dtype=np.int32)
             rows = rows[np.argsort(orders[rows], kind="stable")]
             last = self._last.get(chain)
-            if chain in torn or (last is not None and orders[rows[0]] < orders[last]):
+            if chain in replaced or (last is not None and orders[rows[0]] < orders[last]):
                 mine = (kinds == chain[0]) & (sessions == chain[1]) & self.alive.view
                 rows = np.flatnonzero(mine).astype(np.int32)
                 rows = rows[np.argsort(orders[rows], kind="stable")]

@@ -66,6 +66,13 @@ class VectorTable:
 
     def append(self, vectors: NDArray[np.float32]) -> None:
         self._matrix.append(vectors)
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many more rows."""
+        self._matrix.reserve(rows)
+
+    def grow_graph(self) -> None:
+        """Put the rows that were appended into the graph, where there is one."""
         if self.approximate:
             self._graph_filled()
 

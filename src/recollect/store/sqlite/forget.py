@@ -19,9 +19,9 @@ from recollect.store.protocol import Selection
 from recollect.store.sqlite.commit import numbers_of, write_changes
 from recollect.store.sqlite.database import Database, read_state
 from recollect.store.sqlite.dump import indexed
+from recollect.store.sqlite.feed import loaded_items
 from recollect.store.sqlite.jobs import cut_jobs
 from recollect.store.sqlite.rows import message_from
-from recollect.store.sqlite.search import loaded_items
 from recollect.store.sqlite.segments import torn_segments
 from recollect.store.sqlite.sql import phrase, query
 from recollect.store.sqlite.traces import pieces_in, pieces_of

@@ -23,18 +23,20 @@ from recollect.domain.segments import Segment, Stream
 from recollect.domain.signals import Weights
 from recollect.domain.triples import Aggregation, Ordering, TriplePattern
 from recollect.store.index.index import GRAPH_FROM_ROWS
+from recollect.store.index.memory import MemoryIndex
+from recollect.store.index.saved_graph import SavedGraph
+from recollect.store.index.searching import IndexedSearch
 from recollect.store.index.triples import Page
 from recollect.store.index.vectors import is_graph_library_installed, note_missing_graph
 from recollect.store.protocol import Capability, EntityTables, Known, SessionEnd
 from recollect.store.search import TriplePage
 from recollect.store.sqlite.commit import numbers_of
 from recollect.store.sqlite.database import Database, read_state
-from recollect.store.sqlite.live import LiveIndex
+from recollect.store.sqlite.feed import SqliteFeed, load_items, loaded_items
+from recollect.store.sqlite.fetch import fetch_all
 from recollect.store.sqlite.rows import Row, entity_from, merge_from, message_from, session_from, utc_from
-from recollect.store.sqlite.search import SqliteSearch, load_items, loaded_items
 from recollect.store.sqlite.segments import messages_in, segments_by_message, segments_in, stream_of, unsegmented
 from recollect.store.sqlite.sql import query
-from recollect.store.sqlite.triples import count_triples, linked_to, triples_in
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,7 +60,7 @@ class SqliteReader:
     ) -> None:
         self._database, self._name = database, name
         self._embedder, self._dimension, self._graph_from = embedder, dimension, graph_from
-        self._live = self._new_index()
+        self._index = self._new_index()
 
     @property
     def name(self) -> str:
@@ -81,16 +83,15 @@ class SqliteReader:
         return await self._reading(lambda connection: read_state(connection)[0])
 
     async def speakers(self) -> tuple[str, ...]:
-        with self._live.fresh() as index:
-            return index.table.speakers.names()
+        return await self._index.speakers()
 
     async def search(
         self, probe: Probe, scope: Scope, weights: Weights, tiers: Sequence[Sequence[ItemKind]] = ()
-    ) -> SqliteSearch:
-        return await asyncio.to_thread(SqliteSearch, self._database, self._live, probe, scope, weights, tiers)
+    ) -> IndexedSearch:
+        return await self._index.search(probe, scope, weights, tiers)
 
     async def nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
-        return await asyncio.to_thread(self._nearest, vectors, k, floor)
+        return await self._index.nearest(vectors, k, floor)
 
     async def known(self, sessions: Sequence[str], messages: Sequence[str]) -> Known:
         return await asyncio.to_thread(self._known, sessions, messages)
@@ -173,15 +174,15 @@ class SqliteReader:
         offset: int = 0,
     ) -> TriplePage:
         page = Page(ordering=ordering, limit=limit, offset=offset)
-        return await asyncio.to_thread(triples_in, self._database, self._live, pattern, scope, page)
+        return await self._index.triples(pattern, scope, page)
 
     async def count_triples(self, pattern: TriplePattern, scope: Scope, aggregation: Aggregation) -> int:
-        return await asyncio.to_thread(count_triples, self._database, self._live, pattern, scope, aggregation)
+        return await self._index.count_triples(pattern, scope, aggregation)
 
     async def linked(
         self, items: Sequence[str], kinds: Sequence[LinkKind], scope: Scope, *, limit: int | None = None
     ) -> list[tuple[Item, float]]:
-        return await asyncio.to_thread(linked_to, self._database, self._live, items, kinds, scope, limit)
+        return await self._index.linked(items, kinds, scope, limit)
 
     async def entities(self, ids: Iterable[str] | None = None) -> list[Entity]:
         if ids is None:
@@ -228,10 +229,11 @@ class SqliteReader:
         outgrown = self._dimension and 0 <= self._graph_from <= items
         return (note_missing_graph(items),) if outgrown and not is_graph_library_installed() else ()
 
-    def _new_index(self) -> LiveIndex:
+    def _new_index(self) -> MemoryIndex:
         path = self._database.path
-        graph_path = None if path is None else path.with_suffix(".hnsw")
-        return LiveIndex(self._database, (self._embedder, self._dimension), graph_path, self._graph_from)
+        graph = None if path is None else SavedGraph(path.with_suffix(".hnsw"))
+        feed = SqliteFeed(self._database, self._embedder, self._dimension)
+        return MemoryIndex(feed, self._dimension, graph=graph, graph_from=self._graph_from)
 
     def _files(self) -> list[Path]:
         path = self._database.path
@@ -241,13 +243,13 @@ class SqliteReader:
         return [path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm"), *beside]
 
     async def _read(self, name: str, bounds: Sequence[object] | Mapping[str, object] = ()) -> list[Row]:
-        return await self._reading(lambda connection: connection.execute(query(name), bounds).fetchall())
+        return await self._reading(lambda connection: fetch_all(connection.execute(query(name), bounds)))
 
     async def _listed(self, name: str, bounds: Mapping[str, object]) -> list[Item]:
         """The items whose numbers a query gives, in its order, all of one snapshot."""
 
         def listed(connection: sqlite3.Connection) -> list[Item]:
-            rows = connection.execute(query(name), bounds).fetchall()
+            rows = fetch_all(connection.execute(query(name), bounds))
             return [item for _, item in loaded_items(connection, [seq for (seq,) in rows])]
 
         return await self._reading(listed)
@@ -262,16 +264,6 @@ class SqliteReader:
                 return work(connection, *args, **kwargs)
 
         return await asyncio.to_thread(read)
-
-    def _nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
-        with self._live.fresh() as index:
-            found = [
-                (index.table.seq.view[rows].tolist(), scores.tolist()) for rows, scores in index.near(vectors, k, floor)
-            ]
-        wanted = sorted({seq for seqs, _ in found for seq in seqs})
-        with self._database.reading() as connection:
-            ids = dict(connection.execute(query("item_ids"), (json.dumps(wanted),)).fetchall())
-        return [[(ids[seq], score) for seq, score in zip(*pair, strict=True) if seq in ids] for pair in found]
 
     def _known(self, sessions: Sequence[str], messages: Sequence[str]) -> Known:
         with self._database.reading() as connection:
@@ -300,9 +292,9 @@ class SqliteReader:
             version, _ = read_state(connection)
             return EntityTables(
                 version=version,
-                entities=tuple(entity_from(row) for row in connection.execute(query("entities"))),
-                aliases=tuple(connection.execute(query("aliases")).fetchall()),
-                pairs=tuple(connection.execute(query("entity_pairs")).fetchall()),
+                entities=tuple(entity_from(row) for row in fetch_all(connection.execute(query("entities")))),
+                aliases=tuple(_aliases(connection)),
+                pairs=tuple((one, other) for one, other in fetch_all(connection.execute(query("entity_pairs")))),
                 undone=tuple(m for m in map(merge_from, connection.execute(query("merges"))) if m.undone is not None),
             )
 
@@ -324,3 +316,8 @@ def _size(file: Path) -> int:
         return file.stat().st_size
     except FileNotFoundError:  # another process closed the bank, and its log with it
         return 0
+
+
+def _aliases(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
+    """Return entity, surface and count of everything that entities are called."""
+    return [(entity, surface, count) for entity, surface, count in fetch_all(connection.execute(query("aliases")))]

@@ -153,7 +153,7 @@ class SqliteStore(SqliteReader):
 
     async def close(self) -> None:
         try:
-            await asyncio.to_thread(self._live.save)
+            await asyncio.to_thread(self._index.save)
         finally:
             await asyncio.to_thread(self._database.close)
 
@@ -213,7 +213,7 @@ class SqliteStore(SqliteReader):
                 raise StaleWrite(f"the bank has {items} items, but there are new vectors for {len(vectors)}")
         self._drop_graph()
         self._embedder, self._dimension = embedder, dimension
-        self._live = self._new_index()
+        self._index = self._new_index()
 
 
 def _split(connection: sqlite3.Connection, merge: Merge, entity: Entity, moved: Sequence[Mention]) -> None:

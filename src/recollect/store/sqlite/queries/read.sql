@@ -7,22 +7,24 @@ SELECT author FROM state;
 -- name: embedder
 SELECT key, value FROM setting WHERE key IN ('embedder', 'dimension');
 
--- name: rows_since
+-- name: numbers_between
+SELECT seq FROM item WHERE version > :since AND version <= :upto ORDER BY seq;
+
+-- name: count_between
+SELECT count(*) FROM item WHERE version > :since AND version <= :upto;
+
+-- name: rows_of
 SELECT i.seq, i.kind, i.session, i.speaker, i.ord, i.mentioned, i.recorded, i.superseded, x.asks,
        -- a gist and a triple stand by themselves, as a turn does that holds its answer
        i.kind IN ('gist', 'triple') OR EXISTS (SELECT 1 FROM source s WHERE s.item = i.seq AND s.n = 1), x.vector, x.terms, i.mentioned_offset
 FROM item i JOIN indexing x ON x.item = i.seq
-WHERE i.version > :version AND i.version <= :upto ORDER BY i.seq;
+WHERE i.seq IN (SELECT value FROM json_each(:numbers)) ORDER BY i.seq;
 
--- name: items_upto
-SELECT seq FROM item WHERE version <= :upto ORDER BY seq;
-
--- name: spans_since
+-- name: spans_of
 SELECT o.item, coalesce(o.starts, -:open), coalesce(o.ends, :open),
        coalesce(o.starts + o.zone_offset * 60000000, -:open), coalesce(o.ends + o.zone_offset * 60000000, :open),
        o.precision = 'range'
-FROM item i JOIN occurrence o ON o.item = i.seq
-WHERE i.version > :version AND i.version <= :upto ORDER BY o.item, o.n;
+FROM occurrence o WHERE o.item IN (SELECT value FROM json_each(:numbers)) ORDER BY o.item, o.n;
 
 -- name: items
 SELECT i.seq, i.id, i.kind, i.text, i.session, i.speaker, i.ord, i.mentioned, i.mentioned_offset, i.recorded, i.network,

@@ -1,0 +1,70 @@
+"""The graph of a large bank in a file beside it, with a note that says what the graph was made from."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from recollect.store.index.feed import FeedSnapshot
+from recollect.store.index.index import BankIndex
+
+
+@dataclass(frozen=True, slots=True)
+class SavedGraph:
+    """The file of a graph. A file that does not fit the bank is not used."""
+
+    path: Path
+
+    @property
+    def _note_path(self) -> Path:
+        return self.path.with_suffix(self.path.suffix + ".json")
+
+    def save(self, index: BankIndex, version: int, epoch: int) -> None:
+        """Write the graph, and then the note that makes it valid."""
+        self._note_path.unlink(missing_ok=True)
+        fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+        try:
+            points = index.save_graph(fresh).astype("<i8").tobytes()
+            fresh.replace(self.path)
+        finally:
+            fresh.unlink(missing_ok=True)
+        note = {
+            "epoch": epoch,
+            "version": version,
+            "points": base64.b64encode(points).decode("ascii"),
+            "digest": _digest(self.path, points),
+        }
+        self._note_path.write_text(json.dumps(note), "utf-8")
+
+    def load(self, index: BankIndex, snapshot: FeedSnapshot) -> int:
+        """Give the graph to an index without rows; return the version it was made from, 0 where it is of no use.
+
+        The caller then adds the rows up to that version; the index adds those written since to the graph.
+        """
+        if not self.path.exists():
+            return 0
+        try:
+            note = json.loads(self._note_path.read_text("utf-8"))
+            epoch, version, points = int(note["epoch"]), int(note["version"]), base64.b64decode(note["points"])
+            whole = note["digest"] == _digest(self.path, points)
+        except (OSError, ValueError, KeyError, TypeError):
+            return 0
+        # Reading a damaged graph would not fail: it would end the process.
+        if not whole or epoch != snapshot.epoch:
+            return 0
+        fits = index.load_graph(self.path, np.frombuffer(points, dtype="<i8"), snapshot.numbers(version))
+        return version if fits else 0
+
+
+def _digest(graph: Path, points: bytes) -> str:
+    """Return a checksum of a saved graph and of the items that its points stand for."""
+    with graph.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "blake2b")
+    digest.update(points)
+    return digest.hexdigest()
