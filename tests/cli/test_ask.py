@@ -50,7 +50,7 @@ def test_without_a_model_the_evidence_is_printed_and_the_reason_said(cli, filled
 def test_reflecting_without_a_model_is_an_error(cli, filled):
     done = cli("reflect", "Is Toby good for Ada?")
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("error: hindsight.reflect needs a language model for the role reflect")
+    assert done.err.startswith("error: reflect needs a language model for the role reflect")
     assert done.err.count("\n") == 1
 
 

@@ -28,14 +28,14 @@ from recollect.memory.naming import session_name
 from recollect.memory.parts import BankParts
 from recollect.memory.queue import Queue, jobs_to_remake, reading
 from recollect.memory.rebuild import reembed
-from recollect.memory.staff import Work
+from recollect.memory.staff import BankModel, Work
 from recollect.memory.transfer import import_lines
 from recollect.memory.unanswered import evidence_only
 from recollect.methods.hindsight.background import merged_background
 from recollect.methods.recmem.calibrate import Calibration, calibrate, threshold_setting
 from recollect.methods.remem.tools import Toolkit
 from recollect.models.embedder import Embedder
-from recollect.models.language import LanguageModel
+from recollect.models.language import Role
 from recollect.ports import Consolidator, Event, Follow, Response, unheard, with_jobs
 from recollect.recipes import AssembledRecipe
 from recollect.store.optimistic import Derive, commit_derived, until_current
@@ -65,7 +65,7 @@ class Bank(Queue):
         *,
         method: Callable[[str | None], AssembledRecipe],
         embedder: Embedder,
-        model: LanguageModel,
+        model: BankModel,
         work: Work | None,
         clock: Clock,
     ) -> None:
@@ -219,6 +219,8 @@ class Bank(Queue):
             InvalidInput, RecallFailed, ModelError: as :meth:`ask`.
         """
         query = query_of(question, narrowed, self._clock())
+        if missing := self._model.missing(Role.REFLECT, "reflect"):
+            raise missing
         return await self._settled(await self._method(recipe).reflect.respond(query, self._store))
 
     def tools(self, **narrowed: Unpack[Narrowing]) -> Toolkit:
@@ -370,7 +372,13 @@ class Bank(Queue):
         return receipt
 
     async def _answered(self, method: AssembledRecipe, query: Query, follow: Follow) -> Answer:
-        """The method's answer; where there is no model, the evidence in its place."""
+        """The method's answer; where there is no model, the evidence in its place.
+
+        A model that is missing is known before anything is searched. One that is missing for a single role of a method,
+        such as reading segments, shows when it is called.
+        """
+        if missing := self._model.missing(Role.ANSWER, "ask"):
+            return await evidence_only(query, method.retriever, self._store, note=str(missing))
         try:
             response = await method.answer.respond(query, self._store, follow)
         except NoModel as exc:

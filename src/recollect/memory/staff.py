@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from recollect.models.language import LanguageModel
+from recollect.errors import NoModel
+from recollect.models.language import LanguageModel, Role
 from recollect.ports import Consolidator
 from recollect.store.protocol import Store
 
@@ -28,10 +29,18 @@ class Work(Protocol):
     async def close(self) -> None: ...
 
 
+class BankModel(LanguageModel, Protocol):
+    """A bank's language model, which can say beforehand that there is none."""
+
+    def missing(self, role: Role, operation: str) -> NoModel | None:
+        """Return the error for want of a model that a call in this role would raise; ``None`` where there is one."""
+        ...
+
+
 class Staff(Protocol):
     """The language models of a memory, and the workers that use them."""
 
-    def model(self, store: Store) -> LanguageModel:
+    def model(self, store: Store) -> BankModel:
         """The model that works for a bank and keeps its ledger."""
         ...
 

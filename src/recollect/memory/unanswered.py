@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from recollect.answering.answers import NOTHING_FOUND, left_undone
 from recollect.domain.answers import Answer, AnswerReceipt, Step
 from recollect.domain.queries import Query
 from recollect.domain.usage import Usage
@@ -12,7 +13,9 @@ from recollect.store.protocol import StoreReader
 
 
 async def evidence_only(query: Query, retriever: Retriever, reader: StoreReader, *, note: str) -> Answer:
-    """Recall, and leave the answering to the reader; nothing is invented.
+    """Recall once, and leave the answering to the reader; nothing is invented.
+
+    Where nothing is found, that is the answer, and no model could tell more.
 
     Raises:
         RecallFailed: nothing that should have looked could.
@@ -20,11 +23,12 @@ async def evidence_only(query: Query, retriever: Retriever, reader: StoreReader,
     began = time.perf_counter()
     found = await retriever.retrieve(query, reader)
     seconds = time.perf_counter() - began
+    notes = (note,) if found.evidence else tuple(left_undone([found]))
     return Answer(
-        text="",
+        text="" if found.evidence else NOTHING_FOUND,
         abstained=True,
         citations=(),
         evidence=found.evidence,
         trace=(Step(action="recall", detail=f"{len(found.evidence)} pieces of evidence", seconds=seconds),),
-        receipt=AnswerReceipt(recalls=(found.receipt,), models=(), usage=Usage(), seconds=seconds, notes=(note,)),
+        receipt=AnswerReceipt(recalls=(found.receipt,), models=(), usage=Usage(), seconds=seconds, notes=notes),
     )

@@ -139,6 +139,13 @@ class StoreReader(Protocol):
         """The sessions that have messages: what began first first, and what began together by name."""
         ...
 
+    async def adjacent_messages(self, ids: Iterable[str]) -> list[StoredMessage]:
+        """Return these messages, and the ones right before and right after each in its session, each once.
+
+        They come in the order in which they were kept.
+        """
+        ...
+
     async def messages_before(self, session: str, position: int, count: int) -> list[StoredMessage]:
         """The last messages of a session before a position, in order: at most ``count``."""
         ...

@@ -178,6 +178,12 @@ class StoreContract(SearchContract, ForgettingContract, JobsContract, SegmentsCo
     async def test_messages_are_read_by_what_they_stand_before(self, store: Store) -> None:
         said = [message(n, position=position) for n, position in enumerate((4, 2, 0, 7, 3))]
         await store.commit(changes_of([*said, message(9, session="s2", position=1)]))
+        near = await store.adjacent_messages(["m1", "unknown"])
+        around = [m for m in said if m.session == "s1" and abs(m.position - said[1].position) <= 1]
+        assert sorted(m.id for m in near) == sorted(m.id for m in around)
+        assert near == [m for m in await store.messages() if m in around]
+        assert len(around) > 1
+        assert await store.adjacent_messages([]) == []
         assert [m.id for m in await store.messages_before("s1", 7, 3)] == ["m1", "m4", "m0"]
         assert await store.messages_before("s1", 3, 9) == [said[2], said[1]]
         assert await store.messages_before("s1", 0, 9) == await store.messages_before("s1", 9, 0) == []

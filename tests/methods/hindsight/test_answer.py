@@ -51,7 +51,7 @@ async def test_the_receipt_tells_recalls_models_and_tokens():
         answer = (await ask(iris, parts)).answer
     assert [step.action for step in answer.trace] == ["recall", "answer"]
     assert answer.trace[1].detail == "Entry 1 says so."
-    assert len(answer.receipt.recalls) == 4
+    assert len(answer.receipt.recalls) == 1
     assert answer.receipt.models == ("scripted",)
     assert answer.receipt.usage == parts.model.usage
     assert answer.receipt.usage.calls == 1

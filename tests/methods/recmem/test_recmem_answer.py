@@ -95,7 +95,7 @@ async def test_three_sections_in_one_pass():
     assert [one.kind for one in answer.citations] == [ItemKind.EPISODE, ItemKind.EPISODE]
     assert answer.text == "With Nora."
     assert [step.action for step in answer.trace] == ["recall", "answer"]
-    assert len(answer.receipt.recalls) == 3
+    assert len(answer.receipt.recalls) == 1
 
 
 async def test_in_a_section_what_came_later_stands_later():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -26,14 +26,15 @@ async def in_conversation(entries: Sequence[Entry], reader: StoreReader, query: 
         return tuple(entries)
     words = sorted((one for one in entries if one.item.kind in WORDS), key=lambda one: -one.evidence.score)
     shown = {source for entry in words for source in entry.item.sources}
-    said = {one.id: one for one in await reader.messages(shown)}
+    alone = [entry for entry in words if len(entry.item.sources) == 1]
+    near = await reader.adjacent_messages(entry.item.sources[0] for entry in alone) if alone else []
     room = inf if query.max_tokens is None else query.max_tokens - sum(one.evidence.tokens for one in entries)
     told: dict[int, Entry] = {}
-    for entry in words:
-        own = said.get(entry.item.sources[0])
-        if own is None or len(entry.item.sources) > 1:
+    for entry in alone:
+        own = next((one for one in near if one.id == entry.item.sources[0]), None)
+        if own is None:
             continue
-        lines = [_line(own, one) for one in await _beside(own, reader) if one.id not in shown]
+        lines = [_line(own, one) for one in _beside(own, near) if one.id not in shown]
         cost = sum(count_all(lines))
         if lines and cost <= room:
             room -= cost
@@ -41,11 +42,10 @@ async def in_conversation(entries: Sequence[Entry], reader: StoreReader, query: 
     return tuple(told.get(entry.number, entry) for entry in entries)
 
 
-async def _beside(message: StoredMessage, reader: StoreReader) -> list[StoredMessage]:
-    """The messages right before and right after one in its session, said within a day of it."""
-    around = await reader.messages_before(message.session, message.position + 2, 3)
-    beside = (one for one in around if abs(one.position - message.position) == 1)
-    return [one for one in beside if abs(one.at - message.at) <= LATELY]
+def _beside(message: StoredMessage, near: Iterable[StoredMessage]) -> list[StoredMessage]:
+    """Return the messages right before and right after one in its session, said within a day of it."""
+    beside = [one for one in near if one.session == message.session and abs(one.position - message.position) == 1]
+    return sorted((one for one in beside if abs(one.at - message.at) <= LATELY), key=lambda one: one.position)
 
 
 def _line(message: StoredMessage, one: StoredMessage) -> str:

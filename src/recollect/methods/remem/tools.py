@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -25,11 +24,14 @@ from recollect.methods.remem.settings import ToolSettings
 from recollect.models.embedder import Embedder
 from recollect.store.capabilities import require_triples
 from recollect.store.protocol import StoreReader
-from recollect.store.search import Hits, Search
+from recollect.store.search import Hits
 from recollect.text.terms import terms
 
 OWN: Final = Weights(passage=0.0, session=0.0, surroundings=0.0)
 """What items are found by: their own words and their own meaning, and not their neighbours'."""
+
+FOUND: Final = (ItemKind.GIST, ItemKind.TRIPLE)
+"""What a retrieval brings."""
 
 REPEATED: Final = (
     "the very same call was made before, and its observation stands above; change an argument, or take another tool"
@@ -227,11 +229,10 @@ class Toolkit:
 
     async def _retrieved(self, request: Request) -> Observation:
         probe = await self._probe(request)
-        gists, facts = await asyncio.gather(
-            self._best(ItemKind.GIST, probe, request), self._best(ItemKind.TRIPLE, probe, request)
-        )
-        note = "" if probe.vector.any() or probe.terms.size else "The query has no words that can be looked for."
-        return self._shown(request, gists, facts, note=note)
+        if not (probe.vector.any() or probe.terms.size):
+            return self._shown(request, Page(), Page(), note="The query has no words that can be looked for.")
+        found = await self._best(probe, request)
+        return self._shown(request, found.get(ItemKind.GIST, Page()), found.get(ItemKind.TRIPLE, Page()))
 
     async def _probe(self, request: Request) -> Probe:
         """What is looked for; the other tool's half of it is left empty, since it costs time and is not used."""
@@ -241,17 +242,17 @@ class Toolkit:
         vectors = await self._embedder.embed([request.query], purpose="query")
         return Probe(topic=request.query, vector=vectors[0], terms=np.empty(0, dtype=np.uint32))
 
-    async def _best(self, kind: ItemKind, probe: Probe, request: Request) -> Page:
-        scope = self._scope(kind, request.when)
-        if scope is None or not (probe.vector.any() or probe.terms.size):
-            return Page()
-        search = await self._reader.search(probe, scope, OWN)
+    async def _best(self, probe: Probe, request: Request) -> dict[ItemKind, Page]:
+        """Return the best gists and the best facts, by one search; nothing of a kind that the question leaves out."""
+        kinds = [kind for kind in FOUND if self._scope(kind, request.when) is not None]
+        if not kinds:
+            return {}
+        scope = replace(self._query.scope, when=request.when)
+        search = await self._reader.search(probe, scope, OWN, [(kind,) for kind in kinds])
         count = min(self._settings.retrieved, self._query.limit)
-        if request.tool is Tool.SEMANTIC:
-            found = await _loaded(search, await search.semantic(count))
-        else:
-            found = await _loaded(search, await search.lexical(count))
-        return Page(items=found, total=len(found))
+        hits = await (search.semantic(count) if request.tool is Tool.SEMANTIC else search.lexical(count))
+        items = dict(await search.load(hits.refs))
+        return {kind: _page(part, items) for kind, part in zip(kinds, hits.by_tier(), strict=True)}
 
     async def _around(self, request: Request) -> Observation:
         gist = [str(request.gist)]
@@ -330,10 +331,11 @@ class Toolkit:
         return tuple(shown)
 
 
-async def _loaded(search: Search, hits: Hits) -> Ranked:
-    """What was found, with its scores."""
-    score_of = dict(zip(hits.refs.tolist(), hits.scores.tolist(), strict=True))
-    return [(item, score_of[ref]) for ref, item in await search.load(hits.refs)]
+def _page(hits: Hits, items: Mapping[int, Item]) -> Page:
+    """Return what was found, with its scores."""
+    scored = zip(hits.refs.tolist(), hits.scores.tolist(), strict=True)
+    found = [(items[ref], score) for ref, score in scored if ref in items]
+    return Page(items=found, total=len(found))
 
 
 def _times(

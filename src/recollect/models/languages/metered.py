@@ -16,6 +16,7 @@ from recollect.errors import LimitReached, MissingExtra, ModelError, NoModel
 from recollect.models.language import Check, LanguageModel, Prompt, Reply, Role
 from recollect.models.languages.by_role import of_role
 from recollect.models.languages.tally import Tally, estimated_tokens, gated, metered_stream
+from recollect.models.languages.unconfigured import NoLanguageModel, no_model
 
 T = TypeVar("T")
 
@@ -109,6 +110,10 @@ class Metered:
             finally:
                 await pieces.aclose()
                 call.usage = pieces.usage
+
+    def missing(self, role: Role, operation: str) -> NoModel | None:
+        """Return the error for want of a model that a call in this role would raise; ``None`` where there is one."""
+        return no_model(operation, role) if isinstance(of_role(self._model, role), NoLanguageModel) else None
 
     async def reached(self, role: Role) -> LimitReached | None:
         """Return the error that a call in this role would raise, without a call, or ``None`` if no limit is used up."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import NoReturn, TypeVar
 
 from recollect.errors import NoModel
-from recollect.models.language import Check, Prompt, Reply
+from recollect.models.language import Check, Prompt, Reply, Role
 
 T = TypeVar("T")
 
@@ -36,8 +36,13 @@ class NoLanguageModel:
         yield  # makes this function a generator
 
     def _refuse(self, prompt: Prompt) -> NoReturn:
-        raise NoModel(
-            f"{prompt.operation} needs a language model for the role {prompt.role}, and none is configured: set "
-            "RECOLLECT_MODEL=PROVIDER:MODEL (openai, anthropic, google, ollama and others; for a server of your own "
-            "openai:MODEL, with RECOLLECT_BASE_URL), or give Memory.open(..., model=...)"
-        )
+        raise no_model(prompt.operation, prompt.role)
+
+
+def no_model(operation: str, role: Role) -> NoModel:
+    """Return the error that says which model is missing, and how to configure one."""
+    return NoModel(
+        f"{operation} needs a language model for the role {role}, and none is configured: set "
+        "RECOLLECT_MODEL=PROVIDER:MODEL (openai, anthropic, google, ollama and others; for a server of your own "
+        "openai:MODEL, with RECOLLECT_BASE_URL), or give Memory.open(..., model=...)"
+    )

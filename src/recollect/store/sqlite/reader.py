@@ -115,6 +115,9 @@ class SqliteReader:
     async def sessions(self) -> list[Session]:
         return [session_from(row) for row in await self._read("sessions")]
 
+    async def adjacent_messages(self, ids: Iterable[str]) -> list[StoredMessage]:
+        return [message_from(row) for row in await self._read("adjacent_messages", (json.dumps(list(ids)),))]
+
     async def messages_before(self, session: str, position: int, count: int) -> list[StoredMessage]:
         bounds = {"session": session, "position": position, "count": count}
         return [message_from(row) for row in await self._read("messages_before", bounds)]

@@ -69,6 +69,13 @@ WHERE NOT EXISTS (SELECT 1 FROM source s JOIN item i ON i.seq = s.item
                   WHERE n.message = message.seq AND j.state <> 'dead')
 ORDER BY seq;
 
+-- name: adjacent_messages
+SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded, important FROM message
+WHERE seq IN (SELECT near.seq FROM message one JOIN message near
+              ON near.session = one.session AND near.position BETWEEN one.position - 1 AND one.position + 1
+              WHERE one.id IN (SELECT value FROM json_each(?)))
+ORDER BY seq;
+
 -- name: messages_before
 SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded, important
 FROM (SELECT * FROM message WHERE session = :session AND position < :position ORDER BY position DESC LIMIT :count)
