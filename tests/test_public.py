@@ -18,6 +18,7 @@ PINNED = [
     "Answer",
     "Bank",
     "Disposition",
+    "Fact",
     "Interval",
     "Memory",
     "Message",
@@ -63,7 +64,8 @@ def test_the_public_names_are_pinned():
         ("Bank", "reflect", ["question"], {"recipe"}),
         ("Bank", "opinions", [], {"entity"}),
         ("Bank", "observations", [], {"entity"}),
-        ("Bank", "forget", [], {"messages", "session", "speaker", "entity", "during"}),
+        ("Bank", "forget", [], {"messages", "session", "speaker", "entity", "during", "facts"}),
+        ("Bank", "add_facts", ["facts"], set()),
     ],
 )
 def test_the_designs_methods_take_what_it_says(owner, method, by_place, others):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.domain.banks import Disposition, Profile
+from recollect.domain.facts import Fact
 from recollect.domain.messages import Message, Role
 from recollect.domain.time import Interval, Precision
 from recollect.errors import RecollectError
@@ -19,6 +20,7 @@ __all__ = [
     "Answer",
     "Bank",
     "Disposition",
+    "Fact",
     "Interval",
     "Memory",
     "Message",

@@ -198,6 +198,7 @@ class Bank(_Facade[AsyncBank]):
         return self._loop.call(function, *args)
 
     retain = _waiting(AsyncBank.retain)
+    add_facts = _waiting(AsyncBank.add_facts)
     recall = _waiting(AsyncBank.recall)
     ask = _waiting(AsyncBank.ask)
     ask_stream = _stepping(AsyncBank.ask_stream, batch=1)

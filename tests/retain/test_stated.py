@@ -15,7 +15,7 @@ from recollect.domain.time import Precision
 from recollect.domain.triples import Aggregation, TriplePattern
 from recollect.recipes import Recipe, turn_encoder
 from recollect.retain.encode import EncodeSettings
-from recollect.retain.statements import stated_in, triples_of
+from recollect.retain.triples import stated_in, triples_of
 from recollect.testing.models import HashEmbedder
 from recollect.text.when.iso import read_date
 

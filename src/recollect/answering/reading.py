@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 
 from recollect.answering.evidence import indented, one_line, weekday_and_time
 from recollect.domain.changes import Changeset
+from recollect.domain.facts import is_given
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.messages import Role, StoredMessage
@@ -166,7 +167,11 @@ async def outdated(
     read = {message.id for chunk in chunks for message in chunk.messages}
     shown = {message.id for chunk in chunks for message in chunk.shown}
     before = [item.id for item in await reader.items(leftovers) if item.superseded is None]
-    found = [item for item in await reader.items_from(read, kinds) if item.id not in known and item.sources[0] in read]
+    found = [
+        item
+        for item in await reader.items_from(read, kinds)
+        if item.id not in known and item.sources[0] in read and not is_given(item.id)
+    ]
     unseen = {source for item in found for source in item.sources} - shown
     sessions = {chunk.session for chunk in chunks}
     missed = {message.id for message in await reader.messages(unseen) if message.session in sessions}

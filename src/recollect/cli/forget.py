@@ -68,11 +68,11 @@ def _print(receipt: ForgetReceipt, *, as_json: bool) -> None:
 
     if as_json:
         say_json(to_json(receipt))
-    elif receipt.messages:
+    elif receipt.messages or receipt.items:
         say(indented(forget_block(receipt), ""))
     else:
         remark("nothing forgotten: no message meets any of these")
-    if not receipt.messages:
+    if not receipt.messages and not receipt.items:
         raise typer.Exit(NOTHING_FOUND)
     if not receipt.verified:
         raise typer.Exit(FAILED)

@@ -25,6 +25,21 @@ class RetainReceipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FactsReceipt:
+    """What ``add_facts`` stored.
+
+    ``facts`` are the ids of the items that keep the facts, in the order in which the facts were given; ``skipped``
+    counts those that the bank had already.
+    """
+
+    facts: tuple[str, ...]
+    skipped: int
+    entities: int
+    merges: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetReceipt:
     """What ``forget`` removed, and what its own check found.
 

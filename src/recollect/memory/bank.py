@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
@@ -14,11 +15,12 @@ from recollect.domain.answers import Answer
 from recollect.domain.banks import BankInfo, Profile
 from recollect.domain.changes import Changeset
 from recollect.domain.entities import Merge
+from recollect.domain.facts import Fact, given_id
 from recollect.domain.items import ItemKind
 from recollect.domain.messages import Message
 from recollect.domain.queries import Effort, Query
 from recollect.domain.recalls import Recall
-from recollect.domain.receipts import ForgetReceipt, RetainReceipt
+from recollect.domain.receipts import FactsReceipt, ForgetReceipt, RetainReceipt
 from recollect.domain.time import Interval
 from recollect.errors import InvalidInput, NoModel
 from recollect.memory.asking import Narrowing, names_of, query_of
@@ -38,6 +40,7 @@ from recollect.models.embedder import Embedder
 from recollect.models.language import Role
 from recollect.ports import Consolidator, Event, Follow, Response, unheard, with_jobs
 from recollect.recipes import AssembledRecipe
+from recollect.retain.facts import FactEncoder
 from recollect.store.optimistic import Derive, commit_derived, until_current
 from recollect.store.profiles import profile_setting
 from recollect.store.protocol import Selection, Store, StoreReader
@@ -53,6 +56,7 @@ class Bank(Queue):
     Args:
         store: where it is kept.
         method: gives the bank's recipe, or another by its name, with its parts made for this bank.
+        facts: what ``add_facts`` stores facts with.
         embedder: whose vectors it holds, or shall hold after :meth:`rebuild`.
         model: thinks for it, and keeps its ledger.
         work: what is done in the background; ``None`` where no model is configured.
@@ -64,6 +68,7 @@ class Bank(Queue):
         store: Store,
         *,
         method: Callable[[str | None], AssembledRecipe],
+        facts: FactEncoder,
         embedder: Embedder,
         model: BankModel,
         work: Work | None,
@@ -72,6 +77,7 @@ class Bank(Queue):
         super().__init__(store, work)
         self._method = method
         self._embedder, self._model, self._clock = embedder, model, clock
+        self._facts = facts
         self._writing = asyncio.Lock()
 
     @property
@@ -126,6 +132,37 @@ class Bank(Queue):
             merges=len(changes.merges),
             jobs=len(changes.jobs),
             notes=await self._set_to_work(changes, wait),
+            seconds=time.perf_counter() - began,
+        )
+
+    async def add_facts(self, facts: Fact | Iterable[Fact]) -> FactsReceipt:
+        """Store facts as they are given, and make them findable: by recall, and by the tools. All of them, or none.
+
+        No language model is called. A fact with an id that the bank has already, saying the same, is skipped. A fact
+        with sources is forgotten with any of them; one without stands on its own.
+
+        Raises:
+            InvalidInput: a source is no message of the bank, or an id is taken by a fact that says something else.
+            ModelUnavailable: the embedder could not be reached.
+            StoreUnavailable: the disk is full, or the bank cannot be written.
+        """
+        given = [facts] if isinstance(facts, Fact) else list(facts)
+        given = [fact if fact.id else replace(fact, id=secrets.token_hex(8)) for fact in given]
+        began, now = time.perf_counter(), self._clock()
+        ids: tuple[str, ...] = ()
+
+        async def derive(reader: StoreReader) -> Changeset:
+            nonlocal ids
+            encoded = await self._facts.encode(given, reader=reader, now=now)
+            ids = encoded.ids
+            return encoded.changes
+
+        changes = await self._commit(derive) if given else Changeset()
+        return FactsReceipt(
+            facts=ids,
+            skipped=len(given) - len(changes.items),
+            entities=len(changes.entities),
+            merges=len(changes.merges),
             seconds=time.perf_counter() - began,
         )
 
@@ -268,6 +305,7 @@ class Bank(Queue):
         speaker: str | Iterable[str] = (),
         entity: str | Iterable[str] = (),
         during: Interval | None = None,
+        facts: str | Iterable[str] = (),
     ) -> ForgetReceipt:
         """Remove every message that meets any of these, with everything derived from it, and check that it is gone.
 
@@ -276,8 +314,12 @@ class Bank(Queue):
         these alone, unless there is none); ``during`` by when it was said. What shared a turn with a forgotten message
         is kept, and encoded anew in the same transaction, as is the summary of a segment that loses some of its
         messages; what shared something else that was made of both, such as a fact, is read again in the background, and
-        what goes though it was made of facts that stay too, such as an observation, is made again of these. On an error
-        nothing is forgotten.
+        what goes though it was made of facts that stay too, such as an observation, is made again of these.
+
+        ``facts`` are ids of facts that :meth:`add_facts` stored. One that has no source is also forgotten by
+        ``entity``, where it names the entity, and by ``during``, where it was mentioned then.
+
+        On an error nothing is forgotten.
 
         Raises:
             InvalidInput: nothing was selected.
@@ -290,9 +332,10 @@ class Bank(Queue):
             speakers=names_of(speaker),
             entities=names_of(entity),
             during=during,
+            facts=tuple(map(given_id, names_of(facts))),
         )
         if selection == Selection():
-            raise InvalidInput("forget needs to be told what: messages, session, speaker, entity or during")
+            raise InvalidInput("forget needs to be told what: messages, session, speaker, entity, during or facts")
         async with self._writing:
             return await until_current(self._store, lambda: self._forget(selection))
 

@@ -14,6 +14,7 @@ from recollect.memory.bank import Bank, Clock
 from recollect.memory.staff import Staff
 from recollect.models.embedder import Embedder
 from recollect.recipes import AssembledRecipe, Recipe, SearchModels, assemble_recipe, recipe_named
+from recollect.retain.facts import FactEncoder
 from recollect.retain.known_names import KnownNames
 from recollect.store.protocol import Store
 
@@ -146,6 +147,7 @@ class BaseMemory:
         return Bank(
             store,
             method=method,
+            facts=FactEncoder(self._finders.embedder, names),
             embedder=self._finders.embedder,
             model=model,
             work=self._staff.work(store, method(None).consolidators),

@@ -97,7 +97,8 @@ async def import_lines(store: Store, lines: Iterable[str], embedder: Embedder) -
         InvalidInput: the bank is not empty, or the lines begin otherwise than an export.
         MalformedLine: a line is damaged; what came before it is kept.
     """
-    if (await store.info()).messages:
+    info = await store.info()
+    if info.messages or info.items:
         raise InvalidInput(f"bank {store.name!r} is not empty; import into a new one")
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
     header = _header(next(numbered, (1, "")))

@@ -25,8 +25,8 @@ from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
 from recollect.retain.resolve import Found, resolve
 from recollect.retain.segments import SegmentSettings
-from recollect.retain.statements import found_in, triples_of
 from recollect.retain.summarise import extracted, index_summaries, summary_id
+from recollect.retain.triples import found_in, triples_of
 from recollect.retain.turns import Turn, earlier, turn_from, turns_of
 from recollect.retain.windowing import Sealed, windowed
 from recollect.store.capabilities import SegmentReader, require_segments

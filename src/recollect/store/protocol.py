@@ -58,13 +58,17 @@ class EntityTables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What to forget: messages that meet any of these."""
+    """What to forget: messages that meet any of these, and given facts by the ids of their items.
+
+    A given fact without a source is forgotten as a message would be: by an entity, and by when it was mentioned.
+    """
 
     messages: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     speakers: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     during: Interval | None = None
+    facts: tuple[str, ...] = ()
 
 
 class Capability(StrEnum):

@@ -13,7 +13,7 @@ from recollect.methods.remem.gists import last_of, order_of, shown_parts, source
 from recollect.methods.remem.replies import ExtractedFact, ExtractedFacts, times_in
 from recollect.models.language import Prompt, Role
 from recollect.retain.chunks import Chunk
-from recollect.retain.statements import occurrences_of, text_of
+from recollect.retain.triples import occurrences_of, text_of
 from recollect.text.fence import DATA_RULE, fenced
 
 FACTS: Final = "remem.facts"

@@ -16,7 +16,7 @@ from recollect.models.language import Prompt, Role
 from recollect.retain.chunks import Chunk, quoted
 from recollect.retain.extract import MOST_NAMES
 from recollect.retain.resolve import Found
-from recollect.retain.statements import PLACES
+from recollect.retain.triples import PLACES
 from recollect.text.fence import DATA_RULE, fenced
 from recollect.text.names import find_names
 from recollect.text.when import describe

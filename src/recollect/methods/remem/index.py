@@ -33,8 +33,8 @@ from recollect.ports import Derive
 from recollect.retain.chunks import Chunk
 from recollect.retain.embed import embedded_text
 from recollect.retain.resolve import resolve
-from recollect.retain.statements import found_in as found_in_triples
-from recollect.retain.statements import stated_in
+from recollect.retain.triples import found_in as found_in_triples
+from recollect.retain.triples import stated_in
 from recollect.store.protocol import StoreReader
 from recollect.text.terms import terms
 from recollect.text.tokens import count_all

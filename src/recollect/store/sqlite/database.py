@@ -27,6 +27,7 @@ _PRAGMAS = (
     # Folding the log into the file after every 4 MB would double what a batch writes.
     "PRAGMA wal_autocheckpoint = 8000",
     "CREATE TEMP TABLE doomed (seq INTEGER PRIMARY KEY)",
+    "CREATE TEMP TABLE doomed_fact (item INTEGER PRIMARY KEY)",
 )
 
 

@@ -72,7 +72,8 @@ def remove(connection: sqlite3.Connection, selection: Selection, remade: Changes
     """
     _mark(connection, selection)
     doomed = connection.execute(query("doomed_messages")).fetchall()
-    if not doomed:
+    facts = connection.execute(query("doomed_fact_texts")).fetchall()
+    if not doomed and not facts:
         return Removed()
     if not _holds_turns(remade) and _torn_turns(connection):
         raise StaleWrite("turns hold messages beside those to be forgotten, and what is left of them was not given")
@@ -97,7 +98,10 @@ def remove(connection: sqlite3.Connection, selection: Selection, remade: Changes
     connection.execute(query("owe_scrub"))
     return Removed(
         messages=tuple(id_ for id_, _, _ in doomed),
-        texts=tuple(t for _, text, captions in doomed for t in (text, *json.loads(captions))),
+        texts=(
+            *(t for _, text, captions in doomed for t in (text, *json.loads(captions))),
+            *(words for fact in facts for words in fact),
+        ),
         sessions=sessions,
         items=gone,
         links=links,
@@ -183,6 +187,7 @@ def _without_lost_links(connection: sqlite3.Connection, remade: Changeset) -> Ch
 
 def _mark(connection: sqlite3.Connection, selection: Selection) -> None:
     connection.execute(query("doomed_clear"))
+    connection.execute(query("doomed_facts_clear"))
     for name, wanted in (
         ("doomed_by_message", selection.messages),
         ("doomed_by_session", selection.sessions),
@@ -193,6 +198,8 @@ def _mark(connection: sqlite3.Connection, selection: Selection) -> None:
         _mark_entities(connection, selection.entities)
     if selection.during is not None:
         connection.execute(query("doomed_by_time"), _bounds(selection.during))
+        connection.execute(query("doomed_facts_by_time"), _bounds(selection.during))
+    connection.executemany(query("doomed_fact_by_id"), [(one,) for one in selection.facts])
 
 
 def _mark_entities(connection: sqlite3.Connection, names: Sequence[str]) -> None:
@@ -207,6 +214,9 @@ def _mark_entities(connection: sqlite3.Connection, names: Sequence[str]) -> None
     for name in surfaces.union(names):
         connection.execute(query("doomed_by_name"), {"phrase": phrase(name), "name": name})
     connection.execute(query("doomed_by_episode"), {"entities": ids})
+    connection.execute(query("doomed_facts_by_entity"), {"entities": ids})
+    for name in surfaces.union(names):
+        connection.execute(query("doomed_facts_by_name"), {"phrase": phrase(name), "name": name})
 
 
 def _bounds(during: Interval) -> dict[str, int]:

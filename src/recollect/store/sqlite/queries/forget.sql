@@ -43,12 +43,43 @@ SELECT id FROM entity WHERE id IN (SELECT value FROM json_each(:names)) OR name 
 UNION
 SELECT entity FROM mention WHERE surface IN (SELECT value FROM json_each(:names));
 
+-- name: doomed_facts_clear
+-- Facts that users gave go with their sources; those that have none are selected by themselves.
+DELETE FROM temp.doomed_fact;
+
+-- name: doomed_fact_by_id
+INSERT OR IGNORE INTO temp.doomed_fact SELECT seq FROM item WHERE id = ? AND id GLOB 'given:*';
+
+-- name: doomed_facts_by_time
+INSERT OR IGNORE INTO temp.doomed_fact
+SELECT seq FROM item WHERE id GLOB 'given:*' AND mentioned >= :start AND mentioned < :end
+  AND NOT EXISTS (SELECT 1 FROM source WHERE source.item = item.seq);
+
+-- name: doomed_facts_by_entity
+INSERT OR IGNORE INTO temp.doomed_fact
+SELECT i.seq FROM mention m JOIN item i ON i.seq = m.item
+WHERE m.entity IN (SELECT value FROM json_each(:entities)) AND i.id GLOB 'given:*'
+  AND NOT EXISTS (SELECT 1 FROM source WHERE source.item = i.seq);
+
+-- name: doomed_facts_by_name
+INSERT OR IGNORE INTO temp.doomed_fact
+SELECT i.seq FROM triple t JOIN item i ON i.seq = t.item
+WHERE i.id GLOB 'given:*' AND NOT EXISTS (SELECT 1 FROM source WHERE source.item = i.seq)
+  AND ((instr(i.text, :name) AND i.seq IN (SELECT rowid FROM item_fts WHERE item_fts MATCH :phrase))
+       OR instr(' ' || t.subject || ' ', ' ' || :name || ' ') OR instr(' ' || t.object || ' ', ' ' || :name || ' '));
+
+-- name: doomed_fact_texts
+SELECT i.text, t.subject, t.predicate, t.object FROM temp.doomed_fact d JOIN item i ON i.seq = d.item
+JOIN triple t ON t.item = d.item;
+
 -- name: doomed_messages
 SELECT id, text, captions FROM message WHERE seq IN (SELECT seq FROM temp.doomed) ORDER BY seq;
 
 -- name: doomed_items
 WITH RECURSIVE gone (item) AS (
     SELECT item FROM source WHERE message IN (SELECT seq FROM temp.doomed)
+    UNION
+    SELECT item FROM temp.doomed_fact
     UNION
     SELECT d.item FROM derivation d JOIN gone ON d.origin = gone.item
 )
@@ -73,6 +104,7 @@ SELECT id, session, position, speaker, role, text, captions, at, at_offset, reco
 WHERE seq NOT IN (SELECT seq FROM temp.doomed) AND seq IN (
     SELECT s.message FROM item i JOIN source s ON s.item = i.seq JOIN message m ON m.seq = s.message
     WHERE i.seq IN (SELECT value FROM json_each(:items)) AND i.kind NOT IN ('turn', 'summary')
+      AND NOT i.id GLOB 'given:*'  -- a given fact is not read from its sources
       AND (i.kind NOT IN ('gist', 'triple') OR m.session = i.session)
       AND NOT EXISTS (SELECT 1 FROM derivation d JOIN item o ON o.seq = d.origin WHERE d.item = i.seq AND o.kind <> 'turn')
 )

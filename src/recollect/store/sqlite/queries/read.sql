@@ -64,7 +64,8 @@ FROM message WHERE session IN (SELECT value FROM json_each(?)) ORDER BY seq;
 -- name: unread
 SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded, important FROM message
 WHERE NOT EXISTS (SELECT 1 FROM source s JOIN item i ON i.seq = s.item
-                  WHERE s.message = message.seq AND i.kind NOT IN ('turn', 'summary'))
+                  WHERE s.message = message.seq AND i.kind NOT IN ('turn', 'summary')
+                    AND NOT i.id GLOB 'given:*')
   AND NOT EXISTS (SELECT 1 FROM job_message n JOIN job j ON j.id = n.job
                   WHERE n.message = message.seq AND j.state <> 'dead')
 ORDER BY seq;

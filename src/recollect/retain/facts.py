@@ -1,0 +1,164 @@
+"""Storing facts that a user gives: items of kind triple, embedded, with the entities that they name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from recollect.domain.changes import Changeset
+from recollect.domain.facts import Fact, given_id
+from recollect.domain.items import IndexedItem, Item, ItemKind
+from recollect.domain.messages import StoredMessage
+from recollect.domain.time import Interval, Precision, at_instant
+from recollect.domain.triples import Triple
+from recollect.errors import InvalidInput
+from recollect.models.embedder import Embedder
+from recollect.retain.embed import embedded_text
+from recollect.retain.known_names import KnownNames
+from recollect.retain.resolve import resolve
+from recollect.retain.triples import PLACES, found_in, occurrences_of, text_of
+from recollect.store.protocol import StoreReader
+from recollect.text.terms import terms
+from recollect.text.tokens import count_all
+from recollect.text.when.spans import day_of, month_of, year_of
+
+_MOMENT = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactChanges:
+    """The changes that store facts; ``ids`` are those of the items that keep them, new or not, in order."""
+
+    changes: Changeset
+    ids: tuple[str, ...]
+
+
+class FactEncoder:
+    """Derives what stores given facts. No model is called, but the embedder.
+
+    Args:
+        embedder: the one the bank's vectors come from.
+        names: what the bank knows, shared with whoever else derives changes to it.
+    """
+
+    def __init__(self, embedder: Embedder, names: KnownNames | None = None) -> None:
+        self._embedder, self._names = embedder, names or KnownNames()
+
+    async def encode(self, facts: Sequence[Fact], *, reader: StoreReader, now: datetime) -> FactChanges:
+        """Derive what to store of facts; those that the bank has already are left out.
+
+        Raises:
+            InvalidInput: a source is no message of the bank, or an id is taken by another fact.
+            ModelUnavailable: the embedder could not be reached.
+        """
+        known = await reader.known([], [])
+        messages = {one.id: one for one in await reader.messages({id_ for fact in facts for id_ in fact.sources})}
+        items = [_item(fact, n, messages, now) for n, fact in enumerate(facts)]
+        new = _without_known(items, {item.id: item for item in await reader.items([item.id for item in items])})
+        ids = tuple(item.id for item in items)
+        if not new:
+            return FactChanges(changes=Changeset(), ids=ids)
+        indexed = await self._indexed(new)
+        directory = await self._names.at(known, reader)
+        people = frozenset(await reader.speakers())
+        resolution = resolve([*found_in(new, people)], directory)
+        changes = Changeset(
+            author=self._names.propose(resolution),
+            items=tuple(indexed),
+            entities=resolution.entities,
+            mentions=resolution.mentions,
+            merges=resolution.merges,
+        )
+        return FactChanges(changes=changes, ids=ids)
+
+    async def _indexed(self, items: Sequence[Item]) -> list[IndexedItem]:
+        texts = [embedded_text(item) for item in items]
+        vectors = await self._embedder.embed(texts)
+        tokens = await asyncio.to_thread(count_all, [item.text for item in items])
+        return [
+            IndexedItem(item=replace(item, tokens=cost), vector=vector, terms=terms(text))
+            for item, text, vector, cost in zip(items, texts, vectors, tokens, strict=True)
+        ]
+
+
+def _item(fact: Fact, n: int, messages: Mapping[str, StoredMessage], now: datetime) -> Item:
+    sources = tuple(dict.fromkeys(fact.sources))
+    missing = [id_ for id_ in sources if id_ not in messages]
+    if missing:
+        raise InvalidInput(f"the source {missing[0]!r} of a fact is no message of this bank; retain the message first")
+    said = [messages[id_] for id_ in sources]
+    assert fact.id is not None
+    start, end = bounds(fact.occurred)
+    triple = Triple(subject=fact.subject, predicate=fact.predicate, object=fact.object, start=start, end=end)
+    return Item(
+        id=given_id(fact.id),
+        kind=ItemKind.TRIPLE,
+        text=fact.text or text_of(triple),
+        session=said[0].session if said else "",
+        speaker=said[0].speaker if said else "",
+        sources=sources,
+        mentioned=fact.mentioned or max((one.at for one in said), default=now),
+        recorded=now,
+        order=said[0].position * PLACES + n if said else n,
+        occurrences=occurrences_of(triple),
+        triple=triple,
+    )
+
+
+def _without_known(items: Sequence[Item], known: Mapping[str, Item]) -> list[Item]:
+    """Return the items that are new, each once.
+
+    Raises:
+        InvalidInput: an id is taken by a fact that says something else.
+    """
+    new: dict[str, Item] = {}
+    for item in items:
+        other = known.get(item.id) or new.get(item.id)
+        if other is None:
+            new[item.id] = item
+        elif (other.triple, other.text, other.sources) != (item.triple, item.text, item.sources):
+            raise InvalidInput(f"the fact {item.id!r} is there already and says something else; give another id")
+    return list(new.values())
+
+
+def bounds(occurred: Interval | None) -> tuple[Interval | None, Interval | None]:
+    """Return when something began and when it ended, each as exact as the precision says; ``None`` is open.
+
+    A stretch of years, months or days begins in its first and ends in its last. Of any other precision, one with both
+    ends is a point in time, and stands in both places; a range is known to the moment.
+    """
+    if occurred is None:
+        return None, None
+    if occurred.precision in _UNITS:
+        unit = _UNITS[occurred.precision]
+        start = None if occurred.start is None else unit(occurred.start)
+        return start, None if occurred.end is None else unit(_last_moment(occurred))
+    if occurred.precision in (Precision.RANGE, Precision.INSTANT) or occurred.start is None or occurred.end is None:
+        start = None if occurred.start is None else at_instant(occurred.start)
+        return start, None if occurred.end is None else at_instant(_last_moment(occurred))
+    return occurred, occurred
+
+
+def _last_moment(occurred: Interval) -> datetime:
+    """Return the last moment within: an end is excluded."""
+    assert occurred.end is not None
+    if occurred.end == occurred.start:
+        return occurred.end
+    return occurred.end - _MOMENT
+
+
+def _year(moment: datetime) -> Interval:
+    return year_of(moment.year, moment.tzinfo)
+
+
+def _month(moment: datetime) -> Interval:
+    return month_of(moment.year, moment.month, moment.tzinfo)
+
+
+def _day(moment: datetime) -> Interval:
+    return day_of(moment.date(), moment.tzinfo)
+
+
+_UNITS = {Precision.YEAR: _year, Precision.MONTH: _month, Precision.DAY: _day}
