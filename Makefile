@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 LAB_INPUTS := pyproject.toml lab/pyproject.toml
 
-.PHONY: demo lab install-lab test check format bench test-heavy test-integrations wheel-check docs clean help
+.PHONY: demo lab install-lab test check format bench test-heavy test-slow test-integrations wheel-check docs clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -42,6 +42,9 @@ bench: $(VENV)/installed-dev  ## measure the engine at 1,000, 10,000 and 100,000
 test-heavy: $(VENV)/installed-dev  ## the tests that need torch (gigabytes, minutes)
 	$(PIP) install torch sentence-transformers
 	$(BIN)/python -m pytest -m heavy
+
+test-slow: $(VENV)/installed-dev  ## the tests that need a bank of 100,000 items (minutes)
+	$(BIN)/python -m pytest -m slow -n 0
 
 test-integrations: $(VENV)/installed-dev  ## the adapters' tests, Chroma's among them (300 MB)
 	$(PIP) install --group integrations

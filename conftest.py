@@ -11,6 +11,15 @@ from hypothesis import settings
 settings.register_profile("untimed", deadline=None)  # how long an example takes says more of the machine than of us
 settings.load_profile("untimed")
 
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that are marked `slow` run only where they are asked for by name."""
+    if "slow" not in config.option.markexpr:
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="slow: run by `make test-slow`"))
+
+
 _LOCAL = ("127.", "::1", "localhost")
 _connect, _connect_ex = socket.socket.connect, socket.socket.connect_ex
 

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.corpus import Corpus, Needle
+from benchmarks.heartbeat import Heartbeat
 from benchmarks.machine import folder_mb, peak_rss_mb, quantile, rss_mb
 from recollect import Memory
 from recollect.app import embedder_named
@@ -29,6 +30,7 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 WARM_QUESTIONS = 10
 OTHER_EFFORTS = (Effort.LOW, Effort.HIGH)
 SESSION_MESSAGES = 40
+STALL_CALLS = 50
 
 Figures = dict[str, float]
 
@@ -89,7 +91,8 @@ async def serve(plan: Plan) -> Figures:
         answers = await _answers(bank, asked)
         held = {"rss_mb": rss_mb(), "peak_rss_mb": peak_rss_mb(), "rss_import_mb": empty, "file_mb": size}
         writes = await _single_writes(bank, plan)
-    return {**answers, **opening, **held, **writes}
+        stalls = await _stalls(bank, asked, plan)
+    return {**answers, **opening, **held, **writes, **stalls}
 
 
 async def _open(plan: Plan, first: Needle) -> tuple[Memory, Figures]:
@@ -102,12 +105,14 @@ async def _open(plan: Plan, first: Needle) -> tuple[Memory, Figures]:
     bank = await memory.bank(BANK, create=False)
     await bank.info()
     opened = time.perf_counter()
-    await _ask(bank, first, Effort.MID)
-    answered = time.perf_counter()
+    async with Heartbeat() as heart:
+        await _ask(bank, first, Effort.MID)
+        answered = time.perf_counter()
     return memory, {
         "open_s": answered - read,
         "embedder_s": read - began,
         "first_recall_s": answered - opened,
+        "first_recall_stall_ms": heart.longest_s * 1000,
     }
 
 
@@ -140,6 +145,22 @@ async def _single_writes(bank: Bank, plan: Plan) -> Figures:
     if whole:
         spent = [await _retain(bank, list(map(_renamed, s)), f"chat-{n}") for n, s in enumerate(whole)]
         figures["session_retain_ms"] = 1000 * quantile(spent, 0.5)
+    return figures
+
+
+async def _stalls(bank: Bank, needles: Sequence[Needle], plan: Plan) -> Figures:
+    """The longest time for which the event loop stood still, apart from the latencies: it is looked at all the time."""
+    async with Heartbeat() as recalls:
+        for needle in needles[:STALL_CALLS]:
+            await _ask(bank, needle, Effort.MID)
+    figures = {"recall_stall_ms": recalls.longest_s * 1000}
+    if plan.singles:
+        messages = list(Corpus(items=STALL_CALLS + SESSION_MESSAGES, seed=plan.seed + 2).messages())
+        async with Heartbeat() as retains:
+            for message in messages[:STALL_CALLS]:
+                await _retain(bank, [_renamed(message)], "chat-stalls")
+            await _retain(bank, list(map(_renamed, messages[STALL_CALLS:])), "session-stalls")
+        figures["retain_stall_ms"] = retains.longest_s * 1000
     return figures
 
 

@@ -16,6 +16,7 @@ def test_a_small_run_prints_one_json_object_and_nothing_else(capsys, tmp_path):
     assert row["items"] == 200
     assert row["found@10"] > 0.5
     assert {"ingest_last_per_s", "single_retain_ms", "first_recall_s"} <= row.keys()
+    assert {"first_recall_stall_ms", "recall_stall_ms", "retain_stall_ms"} <= row.keys()
     assert all(row[name] > 0 for name in FIRST)
     assert report["growth"] == {}
     assert report["provenance"]["settings"]["queries"] == 10
