@@ -47,7 +47,7 @@ class Seconds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A row a question, in the order in which they were put; ``triples`` are what was read of ``facts`` sentences."""
+    """A row a question, in the order in which they were put; the tools count ``triples`` of the ``facts``."""
 
     rows: Sequence[Row]
     graphs: int

@@ -18,7 +18,7 @@ from benchmarks.timeline.planner import answer
 from benchmarks.timeline.questions import Asked, Question, asked
 from benchmarks.timeline.report import Report, Row, Seconds
 from benchmarks.timeline.single import OneRetrieval
-from benchmarks.timeline.statements import messages, sentence
+from benchmarks.timeline.statements import sentence, statements
 from recollect import Bank, Memory
 from recollect_lab.datasets.dataset import Dataset
 from recollect_lab.reports.provenance import gather_provenance
@@ -65,7 +65,7 @@ async def run(options: Options) -> Report:
             name = f"graph{number}"
             bank = await memory.bank(name)
             with watch.on("retaining"):
-                await bank.retain(messages(one.timeline.facts, one.timeline.calendar), session="chronicle")
+                await bank.add_facts(statements(one.timeline.facts, one.timeline.calendar))
             triples += await _triples(bank, one.timeline.facts)
             rows += [await _row(bank, number, one.timeline.shape, question, watch) for question in one.questions]
             await memory.drop(name)
@@ -102,7 +102,7 @@ async def _row(bank: Bank, graph: int, shape: str, question: Question, watch: St
 
 
 async def _triples(bank: Bank, facts: Iterable[Fact]) -> int:
-    """How many facts the bank has read out of its sentences."""
+    """Return how many facts the bank holds, as its tools count them."""
     tools = bank.tools()
     predicates = sorted({f"was the {fact.relation} of" for fact in facts})
     counted = [await tools.find_entity_contexts(predicate=one, aggregation="count") for one in predicates]

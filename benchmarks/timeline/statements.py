@@ -1,4 +1,4 @@
-"""Facts as sentences, a message each, in no order."""
+"""Facts of a timeline as a bank is given them, and as sentences, in no order."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+import recollect
 from benchmarks.timeline.facts import Calendar, Fact
-from recollect import Message
+from recollect import Interval
+from recollect.text.when.iso import read_date
 
-SPEAKER: Final = "Chronicle"
 TOLD_AT: Final = datetime(2024, 1, 1, 9, tzinfo=UTC)
 """After all that is told, so that nothing is told before it was."""
 
 
 def sentence(fact: Fact, calendar: Calendar) -> str:
-    """As in "E92 was the R17 of E69 from 1980 to 1984."; "in 1980" for one unit, "since 1980" for what still is."""
+    """Return a sentence such as "E92 was the R17 of E69 from 1980 to 1984."; "in 1980" for one unit, "since 1980" for
+    what still is.
+    """
     said = f"{fact.subject} was the {fact.relation} of {fact.object}"
     start = calendar.spoken(fact.start)
     if fact.end is None:
@@ -23,9 +26,22 @@ def sentence(fact: Fact, calendar: Calendar) -> str:
     return f"{said} in {start}." if fact.end == fact.start else f"{said} from {start} to {calendar.spoken(fact.end)}."
 
 
-def messages(facts: Iterable[Fact], calendar: Calendar) -> list[Message]:
-    """The sentences as they are told, one a second."""
+def statements(facts: Iterable[Fact], calendar: Calendar) -> list[recollect.Fact]:
+    """Return the facts as they are given to a bank, as told one a second."""
     return [
-        Message(speaker=SPEAKER, text=sentence(fact, calendar), at=TOLD_AT + timedelta(seconds=number))
+        recollect.Fact(
+            id=str(number),
+            subject=fact.subject,
+            predicate=f"was the {fact.relation} of",
+            object=fact.object,
+            occurred=_occurred(fact, calendar),
+            mentioned=TOLD_AT + timedelta(seconds=number),
+        )
         for number, fact in enumerate(facts)
     ]
+
+
+def _occurred(fact: Fact, calendar: Calendar) -> Interval:
+    first = read_date(calendar.written(fact.start), UTC)
+    last = None if fact.end is None else read_date(calendar.written(fact.end), UTC)
+    return Interval(start=first.start, end=None if last is None else last.end, precision=first.precision)

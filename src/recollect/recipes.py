@@ -80,18 +80,8 @@ RECIPES = {
         ),
         Recipe(name="tempr", recall=RecallSettings(fusion=Fusion.RRF)),
         Recipe(name="hindsight", consolidate=(Extractor, Reinforcer, Observer)),
-        Recipe(
-            name="remem",
-            encode=partial(turn_encoder, settings=EncodeSettings(statements=True)),
-            consolidate=(Indexer,),
-            answer=RecollectionResponder,
-        ),
-        Recipe(
-            name="remem_single",
-            encode=partial(turn_encoder, settings=EncodeSettings(statements=True)),
-            consolidate=(Indexer,),
-            answer=SinglePassResponder,
-        ),
+        Recipe(name="remem", consolidate=(Indexer,), answer=RecollectionResponder),
+        Recipe(name="remem_single", consolidate=(Indexer,), answer=SinglePassResponder),
         Recipe(name="memr3", answer=EvidenceGapResponder),
         Recipe(name="recmem", consolidate=(UnitConsolidator,), answer=TierAnswerer),
         Recipe(

@@ -21,8 +21,7 @@ from recollect.domain.links import LinkKind
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable
 from recollect.methods.remem.index import KIND, Indexer
 from recollect.methods.remem.settings import IndexSettings
-from recollect.recipes import Recipe, turn_encoder
-from recollect.retain.encode import EncodeSettings
+from recollect.recipes import Recipe
 from recollect.store.optimistic import derive_changes
 
 GISTS, FACTS = "remem.gists", "remem.facts"
@@ -30,7 +29,6 @@ OPERATIONS = (GISTS, FACTS)
 SEEDS = (7, 8)
 RECIPE = Recipe(
     name="indexed",
-    encode=partial(turn_encoder, settings=EncodeSettings(statements=True)),
     # A message a chunk, a chunk a job: the order of the work is the same whatever fails.
     consolidate=(
         partial(Indexer, settings=IndexSettings(chunk_tokens=1, chunks=1, context_messages=0, theta_syn=0.6)),
@@ -38,10 +36,8 @@ RECIPE = Recipe(
 )
 SAID = (
     "Toby the beagle chewed the brown shoes.",
-    "E92 was the R17 of E69 from 1980 to 1984.",
     "Toby the beagle chewed the red shoes.",
     "I bought bread.",
-    "Ada Byron worked at Leeds College since 2019.",
     "The choir sings on Monday evening.",
     "The choir sings on Friday evening.",
 )
@@ -115,7 +111,7 @@ async def truth(at, tmp_path):
         await bank.retain(said(SAID), session="s")
         await worked_off(bank, clock)
         items, links = await made(bank)
-    assert sorted(id_.partition(":")[0] for id_ in items) == ["gist"] * 5 + ["stated"] * 2 + ["triple"] * 5
+    assert sorted(id_.partition(":")[0] for id_ in items) == ["gist"] * 5 + ["triple"] * 5
     assert sum(kind is LinkKind.CONTEXT for _, _, kind, _ in links) == 5
     assert sum(kind is LinkKind.SYNONYMY for _, _, kind, _ in links) >= 2
     return items, links
@@ -156,7 +152,7 @@ async def test_a_model_that_fails_in_every_way(at, tmp_path, truth, assert_sound
     assert sum(cost.failed for cost in costs) == len(OPERATIONS) * len(KINDS), "and is in the ledger"
 
 
-async def test_past_a_limit_words_and_statements_are_kept_and_the_rest_waits(at, tmp_path, truth):
+async def test_past_a_limit_words_are_kept_and_the_rest_waits(at, tmp_path, truth):
     clock = Clock()
     async with opened(tmp_path / "banks", Faulty(at, {}), clock, RECIPE, limits="3k/day") as memory:
         bank = await memory.bank(NAME)
@@ -164,7 +160,7 @@ async def test_past_a_limit_words_and_statements_are_kept_and_the_rest_waits(at,
         assert LimitReached.__name__ in receipt.notes[0]
         assert len(await bank.messages()) == len(SAID)
         items, _ = await made(bank)
-        assert {"stated:0:m1", "stated:0:m4"} <= set(items) < set(truth[0])
+        assert set(items) < set(truth[0])
         (job,) = await bank.jobs()
         assert (job.state, job.attempts) == (JobState.WAITING, 0)
         clock.on(timedelta(hours=30))
@@ -187,7 +183,7 @@ async def test_a_worker_that_vanishes_leaves_its_job_to_the_next(at, tmp_path, t
             assert replace(changes, settles=job).items
         (record,) = await bank.jobs()
         assert record.state is JobState.RUNNING, "it does not read as done"
-        assert set((await made(bank))[0]) == {"stated:0:m1", "stated:0:m4"}
+        assert (await made(bank))[0] == {}
     clock.on(timedelta(hours=1))
     async with opened(tmp_path / "banks", Faulty(at, {}), clock, RECIPE) as memory:
         bank = await memory.bank(NAME)

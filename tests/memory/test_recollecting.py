@@ -1,10 +1,10 @@
-"""Asking a bank that recollects: statements go in without a model, and come out through the tools."""
+"""Asking a bank that recollects: facts go in without a model, and come out through the tools."""
 
 import re
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from datetime import UTC, datetime
 
 import pytest
+from offices import E92, E95
 
 from recollect import Memory, Message
 from recollect.domain.answers import Answer
@@ -12,14 +12,11 @@ from recollect.methods.remem.conclude import Recollected
 from recollect.methods.remem.plan import Planned
 from recollect.methods.remem.react import RecollectionResponder
 from recollect.methods.remem.single import SinglePassResponder
-from recollect.recipes import Recipe, turn_encoder
-from recollect.retain.encode import EncodeSettings
+from recollect.recipes import Recipe
 from recollect.testing.models import FunctionModel, HashEmbedder
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
-STATING = partial(turn_encoder, settings=EncodeSettings(statements=True))
 QUESTION = "Who was the R17 of E69 after E92?"
-STATEMENTS = ("E92 was the R17 of E69 from 1980 to 1984.", "E95 was the R17 of E69 from 1984 to 1991.")
 
 
 def number_of(prompt, subject):
@@ -40,14 +37,13 @@ def said(prompt, answer_type):
 
 async def bank_of(memory):
     bank = await memory.bank("ada")
-    messages = [Message(text=text, speaker="Ada", at=AT + timedelta(minutes=n)) for n, text in enumerate(STATEMENTS)]
-    await bank.retain(messages, session="s1")
+    await bank.add_facts([E92, E95])
     return bank
 
 
 @pytest.mark.parametrize(("builder", "calls"), [(RecollectionResponder, 3), (SinglePassResponder, 1)])
 async def test_a_bank_answers_with_citations_and_keeps_its_ledger(builder, calls):
-    recipe = Recipe(name="recollecting", encode=STATING, answer=builder)
+    recipe = Recipe(name="recollecting", answer=builder)
     async with Memory.open(":memory:", embedder=HashEmbedder(), recipe=recipe, model=FunctionModel(said)) as memory:
         bank = await bank_of(memory)
         answer = await bank.ask(QUESTION)
@@ -59,7 +55,7 @@ async def test_a_bank_answers_with_citations_and_keeps_its_ledger(builder, calls
 
 
 async def test_the_steps_are_streamed_as_they_are_taken():
-    recipe = Recipe(name="recollecting", encode=STATING, answer=RecollectionResponder)
+    recipe = Recipe(name="recollecting", answer=RecollectionResponder)
     async with Memory.open(":memory:", embedder=HashEmbedder(), recipe=recipe, model=FunctionModel(said)) as memory:
         bank = await bank_of(memory)
         *steps, answer = [event async for event in bank.ask_stream(QUESTION)]
@@ -68,7 +64,7 @@ async def test_the_steps_are_streamed_as_they_are_taken():
 
 
 async def test_without_a_model_the_evidence_is_given_and_nothing_is_invented():
-    recipe = Recipe(name="recollecting", encode=STATING, answer=RecollectionResponder)
+    recipe = Recipe(name="recollecting", answer=RecollectionResponder)
     async with Memory.open(":memory:", embedder=HashEmbedder(), recipe=recipe) as memory:
         bank = await bank_of(memory)
         answer = await bank.ask(QUESTION)
@@ -78,7 +74,7 @@ async def test_without_a_model_the_evidence_is_given_and_nothing_is_invented():
 
 
 async def test_conversation_that_nobody_has_read_yet_is_told():
-    recipe = Recipe(name="recollecting", encode=STATING, answer=RecollectionResponder)
+    recipe = Recipe(name="recollecting", answer=RecollectionResponder)
     async with Memory.open(":memory:", embedder=HashEmbedder(), recipe=recipe, model=FunctionModel(said)) as memory:
         bank = await memory.bank("ada")
         await bank.retain(Message(text="I adopted Toby last week!", speaker="Ada", at=AT), session="s1")

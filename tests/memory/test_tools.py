@@ -2,40 +2,39 @@
 
 import inspect
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 
 import pytest
+from offices import E12, E92, E92_LATER, E95
 
 from recollect import Bank, Memory, Message, sync
 from recollect.errors import InvalidInput, ModelUnavailable, NaiveDatetime
 from recollect.methods.remem.tools import Toolkit
-from recollect.recipes import Recipe, turn_encoder
-from recollect.retain.encode import EncodeSettings
 from recollect.testing.models import HashEmbedder
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
-STATING = Recipe(name="stating", encode=partial(turn_encoder, settings=EncodeSettings(statements=True)))
-STATEMENTS = (
-    "E92 was the R17 of E69 from 1980 to 1984.",
-    "E95 was the R17 of E69 from 1984 to 1991.",
-    "E12 was the R17 of E69 from 1991 to 1993.",
-    "E92 was the R3 of E5 from 1985 to 1990.",
-)
+FACTS = (E92, E95, E12, E92_LATER)
 
 
-def messages(statements=STATEMENTS):
-    return [Message(text=text, speaker="Ada", at=AT + timedelta(minutes=n)) for n, text in enumerate(statements)]
+async def keep(bank, facts=FACTS, session="s1"):
+    """Keep facts in a bank, each with a message of a session that it comes from."""
+    said = [
+        Message(id=f"{session}.{n}", text="As I told you.", speaker="Ada", at=AT + timedelta(minutes=n))
+        for n in range(len(facts))
+    ]
+    await bank.retain(said, session=session)
+    await bank.add_facts([replace(fact, sources=(message.id,)) for fact, message in zip(facts, said, strict=True)])
 
 
 def opened(**more):
-    return Memory.open(":memory:", embedder=HashEmbedder(), recipe=STATING, **more)
+    return Memory.open(":memory:", embedder=HashEmbedder(), **more)
 
 
 async def test_an_agent_calls_the_tools_over_what_was_retained():
     async with opened() as memory:
         bank = await memory.bank("ada")
-        await bank.retain(messages(), session="s1")
+        await keep(bank)
         tools = bank.tools()
         seen = await tools.call("lexical_retrieve", {"query": "E92 was the R17 of E69"})
         after = {"object": "E69", "predicate": "was the R17 of", "start_time": "1984", "start_operator": "ge"}
@@ -49,7 +48,7 @@ async def test_an_agent_calls_the_tools_over_what_was_retained():
 async def test_each_call_of_tools_gives_new_ones():
     async with opened() as memory:
         bank = await memory.bank("ada")
-        await bank.retain(messages(), session="s1")
+        await keep(bank)
         first, second = bank.tools(), bank.tools()
         assert isinstance(first, Toolkit)
         await first.call("lexical_retrieve", {"query": "E12"})
@@ -61,8 +60,8 @@ async def test_each_call_of_tools_gives_new_ones():
 async def test_tools_are_narrowed_like_any_question():
     async with opened() as memory:
         bank = await memory.bank("ada")
-        await bank.retain(messages(STATEMENTS[:2]), session="s1")
-        await bank.retain(messages(STATEMENTS[2:]), session="s2")
+        await keep(bank, FACTS[:2])
+        await keep(bank, FACTS[2:], "s2")
         narrowed = bank.tools(sessions="s2", limit=1, now=AT)
         listed = await narrowed.find_entity_contexts(object="E69")
         near = await narrowed.semantic_retrieve("E92")
@@ -75,7 +74,7 @@ async def test_tools_are_narrowed_like_any_question():
 async def test_dates_of_calls_are_read_against_the_given_present():
     async with opened() as memory:
         bank = await memory.bank("ada")
-        await bank.retain(messages(), session="s1")
+        await keep(bank)
         then = bank.tools(now=datetime(1992, 6, 1, tzinfo=UTC))
         asked = {"start_time": "last year", "start_operator": "le", "end_time": "last year", "end_operator": "ge"}
         found = await then.find_entity_contexts(predicate="was the R17 of", **asked)
@@ -94,7 +93,7 @@ async def test_bounds_are_checked_before_anything_is_looked_for():
 async def test_another_bank_is_out_of_reach():
     async with opened() as memory:
         ada, ben = await memory.bank("ada"), await memory.bank("ben")
-        await ada.retain(messages(), session="s1")
+        await keep(ada)
         assert (await ben.tools().find_entity_contexts(object="E69")).facts_total == 0
         assert (await ben.tools().lexical_retrieve("E69")).items == ()
 
@@ -102,10 +101,10 @@ async def test_another_bank_is_out_of_reach():
 async def test_what_was_forgotten_is_not_found():
     async with opened() as memory:
         bank = await memory.bank("ada")
-        await bank.retain([Message(id="m1", text=STATEMENTS[0], speaker="Ada", at=AT)], session="s1")
+        await keep(bank, FACTS[:1])
         tools = bank.tools()
         assert (await tools.find_entity_contexts(subject="E92")).facts_total == 1
-        await bank.forget(messages="m1")
+        await bank.forget(messages="s1.0")
         assert (await tools.find_entity_contexts(subject="E92")).facts_total == 0
         assert (await tools.lexical_retrieve("E92")).items == ()
 
@@ -117,18 +116,18 @@ async def test_an_embedder_that_is_gone_is_no_correction():
                 raise ModelUnavailable("gone")
             return await super().embed(texts, purpose=purpose)
 
-    async with Memory.open(":memory:", embedder=Gone(), recipe=STATING) as memory:
+    async with Memory.open(":memory:", embedder=Gone()) as memory:
         bank = await memory.bank("ada")
-        await bank.retain(messages(), session="s1")
+        await keep(bank)
         with pytest.raises(ModelUnavailable):
             await bank.tools().call("semantic_retrieve", {"query": "E92"})
         assert (await bank.tools().call("lexical_retrieve", {"query": "E92"})).facts
 
 
 def test_the_same_without_await():
-    with sync.Memory.open(":memory:", embedder=HashEmbedder(), recipe=STATING) as memory:
+    with sync.Memory.open(":memory:", embedder=HashEmbedder()) as memory:
         bank = memory.bank("ada")
-        bank.retain(messages(), session="s1")
+        bank.add_facts(FACTS)
         tools = bank.tools(now=AT)
         found = tools.find_entity_contexts(object="E69", ordering="desc", limit=1)
         assert [one.item.triple.subject for one in found.facts] == ["E12"]

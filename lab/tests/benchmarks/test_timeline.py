@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC
 from itertools import combinations
 from random import Random
 
@@ -17,9 +18,11 @@ from benchmarks.timeline.questions import TYPES, asked
 from benchmarks.timeline.reading import Pattern, Unreadable, Wanted, read
 from benchmarks.timeline.run import Options, fingerprint
 from benchmarks.timeline.single import OneRetrieval
-from benchmarks.timeline.statements import messages, sentence
+from benchmarks.timeline.statements import sentence, statements
 from recollect import Memory
 from recollect.methods.remem.tools import Toolkit
+from recollect.retain.facts import bounds
+from recollect.text.when.iso import read_date
 
 YEARS, MONTHS = Calendar(unit="year"), Calendar(unit="month")
 
@@ -151,7 +154,14 @@ class TestTimelines:
     def test_facts_tell_no_order(self):
         facts = timeline("complete", GraphSettings(), Random(1)).facts
         assert [one.start for one in facts] != sorted(one.start for one in facts)
-        assert [message.text for message in messages(facts, YEARS)] == [sentence(one, YEARS) for one in facts]
+        assert [one.subject for one in statements(facts, YEARS)] == [one.subject for one in facts]
+
+    def test_statements_are_as_exact_as_the_calendar(self):
+        given = statements((fact("E92", 1980, 1984), fact("E92", 1980, None)), YEARS)
+        assert bounds(given[0].occurred) == (read_date("1980", UTC), read_date("1984", UTC))
+        assert bounds(given[1].occurred) == (read_date("1980", UTC), None)
+        (month,) = statements([fact("E92", 1980 * 12 + 2, 1980 * 12 + 2)], MONTHS)
+        assert bounds(month.occurred) == (read_date("1980-03", UTC),) * 2
 
     def test_sentences(self):
         assert sentence(fact("E92", 1980, 1984), YEARS) == "E92 was the R1 of E0 from 1980 to 1984."
@@ -214,7 +224,7 @@ class TestQuestions:
 
 async def bank_of(memory, facts, calendar=YEARS):
     bank = await memory.bank("tiny")
-    await bank.retain(messages(facts, calendar), session="chronicle")
+    await bank.add_facts(statements(facts, calendar))
     return bank
 
 

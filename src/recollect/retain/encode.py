@@ -18,7 +18,7 @@ from recollect.domain.messages import Message, StoredMessage
 from recollect.errors import MessageConflict
 from recollect.models.embedder import Embedder
 from recollect.retain.directory import Resolution
-from recollect.retain.embed import embed_turns, embedded_text
+from recollect.retain.embed import embed_turns
 from recollect.retain.extract import Extracted, extract, item_of
 from recollect.retain.known_names import KnownNames
 from recollect.retain.likeness import ResolveSettings
@@ -26,13 +26,11 @@ from recollect.retain.link import LinkSettings, entity_links, semantic_links, te
 from recollect.retain.resolve import Found, resolve
 from recollect.retain.segments import SegmentSettings
 from recollect.retain.summarise import extracted, index_summaries, summary_id
-from recollect.retain.triples import found_in, triples_of
 from recollect.retain.turns import Turn, earlier, turn_from, turns_of
 from recollect.retain.windowing import Sealed, windowed
 from recollect.store.capabilities import SegmentReader, require_segments
 from recollect.store.protocol import Known, StoreReader
 from recollect.store.torn import Torn
-from recollect.text.terms import terms
 from recollect.text.tokens import count_all
 
 Floats = NDArray[np.float32]
@@ -43,19 +41,15 @@ _ROLES = frozenset({"user", "assistant", "system", "tool"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodeSettings:
-    """The constants of encoding: links, entity resolution, and segments where the recipe keeps any.
-
-    ``statements``: messages that are structured statements already are kept as triples too (REMem).
-    """
+    """The constants of encoding: links, entity resolution, and segments where the recipe keeps any."""
 
     links: LinkSettings = LinkSettings()
     resolve: ResolveSettings = ResolveSettings()
     segments: SegmentSettings | None = None
-    statements: bool = False
 
 
 class TurnEncoder:
-    """RecMem's subconscious tier with Hindsight's links; E-mem's segments and REMem's triples where they are asked for.
+    """RecMem's subconscious tier with Hindsight's links, and E-mem's segments where they are asked for.
 
     There is one for each bank, since it remembers the bank's names.
 
@@ -82,7 +76,7 @@ class TurnEncoder:
             return Changeset()
         turns = await self._turns(stored, session, known, reader)
         changes = replace(
-            await self._derive(turns, known, reader, said=stored),
+            await self._derive(turns, known, reader),
             sessions=(Session(id=session, started=min(message.at for message in stored)),),
             messages=tuple(stored),
         )
@@ -104,14 +98,12 @@ class TurnEncoder:
         return replace(changes, items=(*changes.items, *extracts))
 
     async def catch_up(self, *, reader: StoreReader) -> Changeset:
-        """Put into segments, or into triples, what was kept while none were made, of those that are asked for.
+        """Put into segments, where they are asked for, what was kept while none were made.
 
         Segments that were made without a summary are summed up, where summaries are asked for.
         """
         known = await reader.known([], [])
-        unread = await reader.unread() if self._settings.statements else []
-        changes = await self._derive([], known, reader, said=unread) if unread else Changeset()
-        changes = await self._windowed(changes, known, reader)
+        changes = await self._windowed(Changeset(), known, reader)
         settings = self._settings.segments
         bare = await _bare(require_segments(reader)) if settings and settings.summaries else []
         return replace(changes, items=(*changes.items, *await self._extracts(bare, known, reader)))
@@ -140,10 +132,7 @@ class TurnEncoder:
         last = turn_from(end.last, await reader.messages(end.last.sources)) if end.last else None
         return turns_of(stored, last=last)
 
-    async def _derive(
-        self, turns: Sequence[Turn], known: Known, reader: StoreReader, *, said: Sequence[StoredMessage] = ()
-    ) -> Changeset:
-        """Turns, and the triples of messages that have none yet."""
+    async def _derive(self, turns: Sequence[Turn], known: Known, reader: StoreReader) -> Changeset:
         directory = await self._names.at(known, reader)
         speakers = frozenset(await reader.speakers()) | {part.message.speaker for turn in turns for part in turn.parts}
         people = speakers - _ROLES
@@ -159,28 +148,15 @@ class TurnEncoder:
             IndexedItem(item=item, vector=vector, terms=entry.terms, asks=entry.asks)
             for item, entry, vector in zip(items, extracted, vectors, strict=True)
         ]
-        triples = await self._triples(said) if self._settings.statements else []
-        found = [*_found(extracted), *found_in([entry.item for entry in triples], people)]
-        resolution = resolve(found, directory, self._settings.resolve)
+        resolution = resolve(_found(extracted), directory, self._settings.resolve)
         return Changeset(
             author=self._names.propose(resolution),
-            items=(*indexed, *triples),
+            items=tuple(indexed),
             links=await self._links(indexed, nearest, resolution, known, reader),
             entities=resolution.entities,
             mentions=resolution.mentions,
             merges=resolution.merges,
         )
-
-    async def _triples(self, said: Sequence[StoredMessage]) -> list[IndexedItem]:
-        items = await asyncio.to_thread(triples_of, said)
-        if not items:
-            return []
-        texts = [embedded_text(item) for item in items]
-        vectors = await self._embedder.embed(texts)
-        return [
-            IndexedItem(item=item, vector=vector, terms=terms(text))
-            for item, vector, text in zip(items, vectors, texts, strict=True)
-        ]
 
     async def _links(
         self,
@@ -193,14 +169,13 @@ class TurnEncoder:
         settings = self._settings.links
         # A turn that is answered later is there already: its older self must not take the place of another.
         again = {entry.item.id for entry in indexed}
-        mentions = [mention for mention in resolution.mentions if mention.item in again]  # triples are links themselves
-        entities = sorted({mention.entity for mention in mentions})
+        entities = sorted({mention.entity for mention in resolution.mentions})
         recent = await reader.recent_mentions(entities, settings.entity + 1)
         before = sorted((item for item in known.recent if item.id not in again), key=lambda item: item.mentioned)
         return (
             *temporal_links([entry.item for entry in indexed], before, settings),
             *semantic_links(indexed, nearest, settings),
-            *entity_links(mentions, recent, settings),
+            *entity_links(resolution.mentions, recent, settings),
         )
 
 

@@ -1,66 +1,21 @@
-"""Messages that are structured statements already, as triples: no model is asked (REMem, section 3.1)."""
+"""Triples as items: how they read, when they hold, whom they name (REMem, section 3.1)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
 from recollect.domain.entities import EntityKind
-from recollect.domain.items import Item, ItemKind, Occurrence
-from recollect.domain.messages import StoredMessage
+from recollect.domain.items import Item, Occurrence
 from recollect.domain.time import Interval, Precision
 from recollect.domain.triples import Triple, phrase_key
 from recollect.retain.resolve import Found
 from recollect.text.names import find_names
-from recollect.text.statements import statements
-from recollect.text.tokens import count_all
 from recollect.text.when import describe
 
 PLACES: Final = 1_000_000
-"""Places in a session's order between two messages: more than one can have statements, gists or triples."""
-
-_STATED: Final = "stated:"
-
-
-def triples_of(messages: Iterable[StoredMessage]) -> list[Item]:
-    """What messages state that hold nothing but structured statements: items of kind triple, in order.
-
-    Their ids are told by the message's id and the place in it. A message with pictures says more than its words.
-    """
-    stated = [
-        (message, number, triple)
-        for message in messages
-        if not message.captions
-        for number, triple in enumerate(statements(message.text, message.at.tzinfo))
-    ]
-    tokens = count_all([text_of(triple) for _, _, triple in stated])
-    return [
-        _item(message, number, triple, cost) for (message, number, triple), cost in zip(stated, tokens, strict=True)
-    ]
-
-
-def _item(message: StoredMessage, number: int, triple: Triple, tokens: int) -> Item:
-    return Item(
-        # The number stands before the message's id, which may hold any sign.
-        id=f"{_STATED}{number}:{message.id}",
-        kind=ItemKind.TRIPLE,
-        text=text_of(triple),
-        session=message.session,
-        speaker=message.speaker,
-        sources=(message.id,),
-        mentioned=message.at,
-        recorded=message.recorded,
-        order=message.position * PLACES + number,
-        tokens=tokens,
-        occurrences=occurrences_of(triple),
-        triple=triple,
-    )
-
-
-def stated_in(items: Iterable[Item]) -> frozenset[str]:
-    """The ids of messages of which these items say that they are statements: no model has to read them."""
-    return frozenset(source for item in items if item.id.startswith(_STATED) for source in item.sources)
+"""Places in a session's order between two messages: more than one can have gists or triples."""
 
 
 def text_of(triple: Triple) -> str:

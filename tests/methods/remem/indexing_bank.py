@@ -13,8 +13,7 @@ from recollect.domain.links import LinkKind
 from recollect.methods.remem.index import Indexer
 from recollect.methods.remem.replies import ExtractedFact, ExtractedFacts, ExtractedGist, ExtractedGists
 from recollect.methods.remem.settings import IndexSettings
-from recollect.recipes import Recipe, turn_encoder
-from recollect.retain.encode import EncodeSettings
+from recollect.recipes import Recipe
 from recollect.testing.models import FunctionModel, HashEmbedder
 from recollect.worker import WorkerSettings
 
@@ -58,9 +57,7 @@ def fact(subject, predicate, object_, *messages, **times):
 
 def recipe(**settings):
     indexing = partial(Indexer, settings=IndexSettings(**settings))
-    return Recipe(
-        name="indexed", encode=partial(turn_encoder, settings=EncodeSettings(statements=True)), consolidate=(indexing,)
-    )
+    return Recipe(name="indexed", consolidate=(indexing,))
 
 
 def opened(folder=":memory:", *, lanes=1, **how):

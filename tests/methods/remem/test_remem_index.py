@@ -22,7 +22,6 @@ from recollect.testing.models import FunctionModel, ScriptedModel
 from recollect.text.fence import DATA_RULE
 from recollect.text.when.iso import read_date
 
-OFFICE = "E92 was the R17 of E69 from 1980 to 1984."
 GISTS = ExtractedGists(
     gists=(
         gist("Ada fixed the fence last Monday (29 April 2024).", 1, start="2024-04-29"),
@@ -150,28 +149,6 @@ async def test_a_job_waits_until_the_session_is_still():
         assert await bank._store.claim([KIND], "w", NOW + timedelta(seconds=59), 60) is None
         claimed = [await bank._store.claim([KIND], "w", NOW + timedelta(seconds=60), 60) for _ in range(2)]
         assert {job.payload: job.messages for job in claimed} == {"s": ("m0", "m1"), "t": ("m7",)}
-
-
-async def test_statements_need_no_model_and_are_left_out():
-    model = FunctionModel(reply)
-    bank = await indexed("Toby slept.", OFFICE, "Ben left.", model=model)
-    assert [words for prompt in model.prompts for _, _, words in told_in(prompt.text)] == [
-        "Toby slept.",
-        "Ben left.",
-    ] * 2
-    assert (await held(bank, ItemKind.TRIPLE))["E92 was the R17 of E69"] == ("m1",)
-    receipt = await bank.retain(said(OFFICE, first=9), session="t", wait=True)
-    assert (receipt.jobs, len(model.prompts)) == (0, 2)
-
-
-async def test_statements_that_are_read_again_need_no_model_either():
-    """Named by a job for the sake of something else, they are left out by what the bank holds."""
-    model = FunctionModel(reply)
-    bank = await indexed(OFFICE, model=model)
-    (job,) = Indexer(None).causes(Changeset(messages=tuple(await bank.messages())), NOW)
-    derive = await bank._method(None).consolidators[0].consolidate(job, bank._store, NOW)
-    changes = await derive_changes(bank._store, derive)
-    assert (model.prompts, changes.items, changes.jobs) == ([], (), ())
 
 
 async def test_what_was_read_before_is_shown_for_context_and_voices_are_told_apart():

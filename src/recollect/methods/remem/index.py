@@ -34,7 +34,6 @@ from recollect.retain.chunks import Chunk
 from recollect.retain.embed import embedded_text
 from recollect.retain.resolve import resolve
 from recollect.retain.triples import found_in as found_in_triples
-from recollect.retain.triples import stated_in
 from recollect.store.protocol import StoreReader
 from recollect.text.terms import terms
 from recollect.text.tokens import count_all
@@ -73,13 +72,8 @@ class Indexer:
         return KIND
 
     def causes(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
-        """A job for each session with new messages, due when it has been still for a while.
-
-        Messages that were statements already, and are triples by now, are not read.
-        """
-        stated = stated_in(entry.item for entry in changes.items)
-        told = (message for message in changes.messages if message.id not in stated)
-        return session_jobs(KIND, told, now + timedelta(seconds=self._settings.settle_s))
+        """A job for each session with new messages, due when it has been still for a while."""
+        return session_jobs(KIND, changes.messages, now + timedelta(seconds=self._settings.settle_s))
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
         """Read the job's messages, two calls a chunk; what is derived stores what all chunks gave that could be read.
@@ -154,10 +148,9 @@ class Indexer:
 
 
 async def _messages(job: Job, reader: StoreReader) -> list[StoredMessage]:
-    """The job's messages in order, without those that were statements already."""
-    stated = stated_in(await reader.items_from(job.messages, [ItemKind.TRIPLE]))
+    """Return the job's messages in order."""
     found = [message for message in await reader.messages(job.messages) if message.session == job.payload]
-    return sorted((one for one in found if one.id not in stated), key=lambda one: one.position)
+    return sorted(found, key=lambda one: one.position)
 
 
 async def _in_use(names: Sequence[NameInUse], reader: StoreReader) -> bool:

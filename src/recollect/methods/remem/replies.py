@@ -13,8 +13,10 @@ from typing import Final
 
 from recollect.answering.reading import short
 from recollect.domain.time import Interval
-from recollect.text.statement_times import Times, ordered
 from recollect.text.when.iso import read_date, read_span
+
+Times = tuple[Interval | None, Interval | None]
+"""Start and end; ``None`` is open, and a point in time stands in both."""
 
 MOST_GISTS: Final = 150
 MOST_FACTS: Final = 200
@@ -82,7 +84,7 @@ class ExtractedFact:
         """
         point, start, end = (_read(text, zone) for text in (self.point_in_time, self.start_time, self.end_time))
         if point is None:
-            return ordered(start, end)
+            return _ordered(start, end)
         if start is not None or end is not None:
             raise ValueError("give point_in_time alone, or start_time and end_time")
         return point, point
@@ -108,6 +110,19 @@ def times_in(fact: ExtractedFact, zone: tzinfo | None) -> Times:
         return fact.times(zone)
     except ValueError:
         return fact.times(UTC)
+
+
+def _ordered(start: Interval | None, end: Interval | None) -> Times:
+    """Return a start and an end.
+
+    Raises:
+        ValueError: it ends before it starts.
+    """
+    first = None if start is None else start.start
+    last = None if end is None else end.end
+    if first is not None and last is not None and last <= first:
+        raise ValueError("it ends before it starts")
+    return start, end
 
 
 def _read(text: str | None, zone: tzinfo | None) -> Interval | None:
