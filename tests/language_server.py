@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,13 +12,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """One HTTP answer, after ``delay`` seconds; ``stall`` seconds pass between its two halves."""
+    """One HTTP answer. ``before`` is called before it is sent, ``between`` between its two halves; both may block."""
 
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
-    delay: float = 0.0
-    stall: float = 0.0
+    before: Callable[[], object] | None = None
+    between: Callable[[], object] | None = None
     kind: str = "application/json"
 
 
@@ -44,7 +43,13 @@ def problem(status: int, words: str, **headers: str) -> Said:
     return Said(status=status, body=json.dumps({"error": {"message": words}}).encode(), headers=named)
 
 
-def events(pieces: Sequence[str], *, finish: str | None = "stop", usage: bool = True, stall: float = 0.0) -> Said:
+def events(
+    pieces: Sequence[str],
+    *,
+    finish: str | None = "stop",
+    usage: bool = True,
+    between: Callable[[], object] | None = None,
+) -> Said:
     """A stream of pieces; without ``finish`` the connection ends in the middle."""
     head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "desk"}
     chunks: list[dict] = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces]
@@ -55,13 +60,14 @@ def events(pieces: Sequence[str], *, finish: str | None = "stop", usage: bool = 
     lines = [f"data: {json.dumps({**head, **chunk})}\n\n" for chunk in chunks]
     if finish:
         lines.append("data: [DONE]\n\n")
-    return Said(body="".join(lines).encode(), kind="text/event-stream", stall=stall)
+    return Said(body="".join(lines).encode(), kind="text/event-stream", between=between)
 
 
 class LanguageServer:
     """Gives its answers in turn, the last one again and again; ``requests`` holds what it was asked.
 
     ``answer`` may decide by the request instead. ``most`` is how many requests were under way at once.
+    ``on_hang`` is called whenever a request begins to hang.
     """
 
     def __init__(self) -> None:
@@ -70,10 +76,17 @@ class LanguageServer:
         self.headers: list[dict[str, str]] = []
         self.answers: list[Said] = []
         self.answer: Callable[[dict], Said] | None = None
+        self.on_hang: Callable[[], object] = lambda: None
+        self.closing = threading.Event()
         self.most = 0
         self._under_way = 0
         self._lock = threading.Lock()
         self.url = ""
+
+    def hang(self) -> None:
+        """Block until the server closes: a ``before`` or ``between`` of an answer that never comes."""
+        self.on_hang()
+        self.closing.wait()
 
     def take(self, raw: bytes, headers: dict[str, str]) -> Said:
         body = json.loads(raw)
@@ -87,7 +100,8 @@ class LanguageServer:
                 said = self.answer(body)
             else:
                 said = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        time.sleep(said.delay)
+        if said.before is not None:
+            said.before()
         with self._lock:
             self._under_way -= 1
         return said
@@ -112,11 +126,11 @@ def language_server() -> Iterator[LanguageServer]:
                 for name, value in said.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
-                half = len(said.body) // 2 if said.stall else len(said.body)
+                half = len(said.body) // 2 if said.between else len(said.body)
                 self.wfile.write(said.body[:half])
                 self.wfile.flush()
-                if said.stall:
-                    time.sleep(said.stall)
+                if said.between is not None:
+                    said.between()
                     self.wfile.write(said.body[half:])
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
@@ -129,6 +143,7 @@ def language_server() -> Iterator[LanguageServer]:
     try:
         yield server
     finally:
+        server.closing.set()
         http.shutdown()
         http.server_close()
         thread.join()

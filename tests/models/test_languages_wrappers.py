@@ -256,11 +256,8 @@ def patchy(server, **settings) -> Patchy:
     return Patchy(PydanticModel("openai:desk", base_url=server.url, settings=call), Book())
 
 
-SLOW = Said(body=completion("x").body, delay=0.4)
-
-
 async def test_what_was_never_answered_counts_against_a_limit(server):
-    server.answers = [SLOW]
+    server.answers = [Said(before=server.hang)]
     made = patchy(server, timeout=0.1, retries=1)
     with pytest.raises(ModelUnavailable):
         await made.limited(Limit(tokens=1000)).generate(PROMPT, str)
@@ -270,7 +267,7 @@ async def test_what_was_never_answered_counts_against_a_limit(server):
 
 
 async def test_a_retry_past_a_limit_is_not_sent(server):
-    server.answers = [SLOW]
+    server.answers = [Said(before=server.hang)]
     made = patchy(server, timeout=0.1, retries=3)
     with pytest.raises(LimitReached, match="40 are spent, and this call needs about 20"):
         await made.limited(Limit(tokens=50)).generate(PROMPT, str)
@@ -319,7 +316,7 @@ async def test_a_call_that_is_cancelled_costs_all_its_requests(server):
         if len(server.requests) < 2:
             return problem(503, "later")
         loop.call_soon_threadsafe(asked.set)
-        return Said(body=completion("x").body, delay=0.5)
+        return Said(before=server.hang)
 
     server.answer = answer
     made = patchy(server)
