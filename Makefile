@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 LAB_INPUTS := pyproject.toml lab/pyproject.toml
 
-.PHONY: demo lab install-lab test check format bench test-heavy test-slow test-integrations wheel-check docs clean help
+.PHONY: demo lab install-lab test test-pythons test-lowest check format bench test-heavy test-slow test-integrations wheel-check docs clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -21,6 +21,12 @@ install-lab: $(VENV)/installed-lab  ## add the laboratory (evaluation, recording
 
 test: $(VENV)/installed-dev  ## install what tests need and run them, those of the laboratory too
 	$(BIN)/python -m pytest -n auto
+
+test-pythons: $(VENV)/installed-dev  ## run the short suite on every other Python that the package claims and this machine has
+	$(BIN)/python tools/short_suite.py pythons
+
+test-lowest: $(VENV)/installed-dev  ## run the short suite with the lowest versions of the dependencies
+	$(BIN)/python tools/short_suite.py lowest
 
 check: $(VENV)/installed-dev  ## format, lint, types, import contracts, complexity
 	$(BIN)/ruff format --check .

@@ -58,11 +58,13 @@ async def test_what_was_kept_before_has_no_label_and_is_not_pinned(tmp_path, mon
 
 
 async def test_what_is_left_of_a_turn_is_still_pinned():
-    store = opened(SqliteFolder(":memory:"))
+    folder = SqliteFolder(":memory:")
+    store = opened(folder)
     said = [replace(message(n), important=n == 1) for n in range(2)]
     await store.commit(changes_of(said, items=(indexed(said[0], others=("m1",)),)))
     torn = await store.torn(Selection(messages=("m0",)))
     assert torn.left == (said[1],)
+    await folder.close()
 
 
 async def test_the_words_of_a_label_that_stays_are_not_taken_for_what_was_forgotten(tmp_path):

@@ -371,12 +371,15 @@ class TestCutShort:
 
 
 async def test_a_program_that_ends_without_closing_frees_what_it_was_doing(tmp_path):
+    folders = []
+
     def program():
         """An event loop that ends while jobs are done cancels every task there is, all at once."""
 
         async def main():
             gate = Gate()
-            _, store = opened(tmp_path)
+            folder, store = opened(tmp_path)
+            folders.append(folder)
             await queue(store, job(), job("j2"))
             running = asyncio.create_task(worker_of(store, Hand(does=gate)).run())
             await gate.reached.wait()
@@ -392,7 +395,8 @@ async def test_a_program_that_ends_without_closing_frees_what_it_was_doing(tmp_p
     banks, store = opened(tmp_path)
     assert await states(store) == {"j1": "waiting", "j2": "waiting"}
     assert (await worker_of(store, Hand()).drain()).done == 2
-    await banks.close()
+    for folder in (banks, *folders):
+        await folder.close()
 
 
 async def test_a_store_out_of_reach_is_reported_and_nothing_is_raised(store):
