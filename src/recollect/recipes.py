@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Literal
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final, Literal
 
 from recollect.errors import InvalidInput
 from recollect.methods.default.answer import DefaultResponder
@@ -38,6 +39,9 @@ from recollect.retain.known_names import KnownNames
 from recollect.retain.segments import SegmentSettings
 
 OwnModel = Literal["model"]
+
+GROUP: Final = "recollect.recipes"
+"""The group of entry points by which other packages bring recipes."""
 
 
 def turn_encoder(dependencies: Dependencies, settings: EncodeSettings | None = None) -> TurnEncoder:
@@ -94,17 +98,86 @@ RECIPES = {
     )
 }
 
+_registered: dict[str, Recipe] = {}
 
-def recipe_named(name: str) -> Recipe:
-    """A recipe by its name.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRecipe:
+    """A recipe that can be named: who brings it, and why it cannot be used, where that is so."""
+
+    name: str
+    package: str
+    problem: str | None = None
+
+
+def register_recipe(recipe: Recipe) -> None:
+    """Make a recipe known by its name in this process; an entry point does the same for every process.
 
     Raises:
-        InvalidInput: there is none of that name.
+        InvalidInput: the name is taken.
     """
+    if recipe.name in RECIPES or recipe.name in _registered or recipe.name in _entry_points():
+        raise InvalidInput(f"the name {recipe.name!r} is taken by another recipe; give yours a name of its own")
+    _registered[recipe.name] = recipe
+
+
+def recipe_named(name: str) -> Recipe:
+    """Return the recipe of a name: ours, one that was registered, or another package's.
+
+    Raises:
+        InvalidInput: there is none of that name, or the package that brings it cannot be used.
+    """
+    known = RECIPES.get(name) or _registered.get(name)
+    if known is not None:
+        return known
+    points = _entry_points()
+    if name not in points:
+        raise InvalidInput(f"no recipe {name!r}; there are: {', '.join((*RECIPES, *_registered, *points))}")
+    problem = _problem(name, points[name])
+    if problem is not None:
+        raise InvalidInput(f"the recipe {name!r} of {_packages(points[name])} cannot be used: {problem}")
+    recipe: Recipe = points[name][0].load()
+    return recipe
+
+
+def list_recipes() -> tuple[ListedRecipe, ...]:
+    """Return every recipe that can be named: ours, those registered, those of other packages, broken ones included."""
+    ours = [ListedRecipe(name=name, package="recollect") for name in RECIPES]
+    registered = [ListedRecipe(name=name, package="this program") for name in _registered]
+    others = [
+        ListedRecipe(name=name, package=_packages(points), problem=_problem(name, points))
+        for name, points in _entry_points().items()
+    ]
+    return (*ours, *registered, *others)
+
+
+def _entry_points() -> dict[str, tuple[EntryPoint, ...]]:
+    """Return what other packages bring, by name; nothing is imported yet."""
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda one: (one.name, one.value)):
+        found[point.name] = (*found.get(point.name, ()), point)
+    return found
+
+
+def _problem(name: str, points: Sequence[EntryPoint]) -> str | None:
+    """Return why another package's recipe cannot be used; ``None`` where it can."""
+    if name in RECIPES:
+        return "recollect has a recipe of that name; another needs a name of its own"
+    if len(points) > 1:
+        return "several packages bring a recipe of that name; uninstall all but one"
     try:
-        return RECIPES[name]
-    except KeyError:
-        raise InvalidInput(f"no recipe {name!r}; there are: {', '.join(RECIPES)}") from None
+        recipe = points[0].load()
+    except Exception as exc:  # whatever another package raises while it is imported
+        return f"{type(exc).__name__}: {exc}"
+    if not isinstance(recipe, Recipe):
+        return f"{points[0].value} is no recollect.recipes.Recipe"
+    if recipe.name != name:
+        return f"{points[0].value} calls itself {recipe.name!r}; an entry point has the name of its recipe"
+    return None
+
+
+def _packages(points: Sequence[EntryPoint]) -> str:
+    return ", ".join("an unknown package" if one.dist is None else one.dist.name for one in points)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from recollect.cli.laboratory import eval_, recordings
 from recollect.cli.merges import merges
 from recollect.cli.rebuild import rebuild
 from recollect.cli.recall import recall
+from recollect.cli.recipes import recipes
 from recollect.cli.retain import retain
 from recollect.cli.worker import worker
 
@@ -67,6 +68,7 @@ app.command(short_help="List the banks, or erase one.")(banks)
 app.command(short_help="Write a whole bank as JSON Lines.")(export)
 app.command("import", short_help="Take an export into a new bank.")(import_)
 app.command(short_help="Embed every item of a bank anew.")(rebuild)
+app.command(short_help="List the recipes there are.")(recipes)
 app.command(short_help="Set how like messages must be to recur.")(calibrate)
 app.command(short_help="See which names were taken for one, and undo it.")(merges)
 app.command("eval", short_help="Measure (needs recollect-lab).", context_settings=ANY_ARGUMENTS)(eval_)

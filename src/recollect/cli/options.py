@@ -38,7 +38,7 @@ Recipe = Annotated[
         "--recipe",
         metavar="NAME",
         help="How to keep, find and answer: default, tempr, hindsight, remem, remem_single, memr3, recmem or emem; "
-        "else $RECOLLECT_RECIPE, else default.",
+        "or another package's (`recollect recipes`); else $RECOLLECT_RECIPE, else default.",
     ),
 ]
 Model = Annotated[

@@ -1,0 +1,19 @@
+"""``recollect recipes``: which recipes there are, and which cannot be used."""
+
+from __future__ import annotations
+
+from recollect.cli import options
+from recollect.cli.output import one_line, say, say_json, table
+
+
+def recipes(json: options.Json = False) -> None:
+    """List the recipes that --recipe takes, with the package that brings each; of one that cannot be used, say why."""
+    from recollect.domain.codec import to_json
+    from recollect.recipes import list_recipes
+
+    found = list_recipes()
+    if json:
+        say_json([to_json(one) for one in found])
+    else:
+        rows = [(one.name, one.package, one_line(one.problem or "")) for one in found]
+        say(table([("recipe", "package", "why it cannot be used"), *rows]))
