@@ -58,7 +58,7 @@ class Recipe:
     for a model, and ``reread`` catches up where there is one later. ``recall`` says how single items are found;
     ``retrieve`` is built over that, where a recipe finds more than single items; ``reflect`` rests on single items
     always. ``model_reads_time`` asks the model for the times in questions that the rules cannot read, where no other
-    time reader is given.
+    time reader is given. Where ``answers_with_model`` is false, ``answer`` is asked without a model too.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Recipe:
     consolidate: tuple[Factory[Consolidator], ...] = ()
     queues: bool = True
     answer: Factory[Responder] = Answerer
+    answers_with_model: bool = True
     reflect: Factory[Responder] = Reflector
 
 
@@ -190,6 +191,7 @@ class AssembledRecipe:
     consolidators: tuple[Consolidator, ...]
     queues: bool
     answer: Responder
+    answers_with_model: bool
     reflect: Responder
 
 
@@ -224,6 +226,7 @@ def assemble_recipe(
         consolidators=tuple(one(dependencies) for one in recipe.consolidate),
         queues=recipe.queues,
         answer=recipe.answer(dependencies),
+        answers_with_model=recipe.answers_with_model,
         reflect=recipe.reflect(single),  # an opinion rests on items, and can be told from which it came
     )
 

@@ -420,7 +420,8 @@ class Bank(Queue):
         A model that is missing is known before anything is searched. One that is missing for a single role of a method,
         such as reading segments, shows when it is called.
         """
-        if missing := self._model.missing(Role.ANSWER, "ask"):
+        missing = self._model.missing(Role.ANSWER, "ask")
+        if missing and method.answers_with_model:
             return await evidence_only(query, method.retriever, self._store, note=str(missing))
         try:
             response = await method.answer.respond(query, self._store, follow)

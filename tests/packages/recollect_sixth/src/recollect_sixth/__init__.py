@@ -12,4 +12,5 @@ SIXTH = Recipe(
     retrieve=WordRetriever,
     consolidate=(Digester,),
     answer=Quoter,
+    answers_with_model=False,
 )
