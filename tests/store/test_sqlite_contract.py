@@ -4,6 +4,7 @@ import pytest
 
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.store_contract import StoreContract
+from recollect.testing.store_tolerance import Tolerance
 
 
 class TestSqliteFolder(StoreContract):
@@ -23,7 +24,7 @@ class TestSqliteInMemory(StoreContract):
 
 
 class TestSqliteGraph(StoreContract):
-    exact = False
+    tolerance = Tolerance(semantic=0.7)
 
     @pytest.fixture
     async def stores(self, tmp_path):

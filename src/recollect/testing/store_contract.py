@@ -1,4 +1,8 @@
-"""What every store must do: subclass, give the fixture, and pytest (with pytest-asyncio, ``auto``) runs the rest.
+"""The contract of stores: subclass, give the fixture, and pytest (with pytest-asyncio, ``auto``) runs the rest.
+
+A store that is written and forgotten from, with a queue of jobs, takes :class:`StoreContract`. Segments and triples are
+skipped where the store does not declare them. A test double that only keeps and finds takes :class:`CoreContract`.
+What an engine's search does less exactly than brute force is declared as ``tolerance``.
 
 ::
 
@@ -51,8 +55,8 @@ from recollect.testing.store_segments import SegmentsContract
 from recollect.testing.store_triples import TriplesContract
 
 
-class StoreContract(SearchContract, ForgettingContract, JobsContract, SegmentsContract, TriplesContract):
-    """The contract suite of stores."""
+class CoreContract(SearchContract):
+    """What every store does: it keeps, reads, finds and dumps."""
 
     @pytest.fixture
     def stores(self) -> Stores:
@@ -371,3 +375,7 @@ class StoreContract(SearchContract, ForgettingContract, JobsContract, SegmentsCo
         assert info.links == len(changes.links) == sum(info.links_by_kind.values())
         assert info.links_by_kind["causal"] == sum(link.kind is LinkKind.CAUSAL for link in changes.links)
         assert (info.first, info.last) == (T0, T0 + timedelta(minutes=29))
+
+
+class StoreContract(CoreContract, ForgettingContract, JobsContract, SegmentsContract, TriplesContract):
+    """The whole contract: the core, forgetting, the queue, and segments and triples where the store declares them."""
