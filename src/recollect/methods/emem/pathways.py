@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
 import numpy as np
@@ -20,7 +21,7 @@ from recollect.recall.analyze import Question, probe_for, probe_of
 from recollect.recall.arms import Idle, attempted
 from recollect.recall.fuse import union, weighed
 from recollect.store.protocol import StoreReader
-from recollect.store.search import Refs, Search
+from recollect.store.search import Hits, Refs, Search
 
 SIGNALS: Final[Mapping[Pathway, tuple[str, ...]]] = {
     Pathway.SUMMARY: ("meaning", "exchange"),
@@ -44,20 +45,41 @@ class Looked:
     report: ArmReport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class View:
-    """What the pathways look with: a probe, how the bank is narrowed, how many candidates each may bring.
+    """What the pathways look with: one search for turns and summaries, and how many candidates each may bring.
 
-    ``turns`` and ``summaries`` open one question's view of these; ``deaf`` says why nothing can be found by meaning.
+    ``kinds`` are its tiers: pathways share what it ranks of them. ``narrowed`` says that the scope leaves out a part of
+    what a segment holds; ``deaf`` says why nothing can be found by meaning.
     """
 
     probe: Probe
-    turns: Search
-    summaries: Search
+    search: Search
+    kinds: tuple[ItemKind, ...]
     candidates: int
     settings: RouteSettings
     narrowed: bool
     deaf: str = ""
+    _ranked: dict[str, tuple[Hits, ...]] = field(default_factory=dict)
+    _searching: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+
+    async def nearest(self, kind: ItemKind) -> Refs:
+        """Return the items of a kind that are nearest in meaning; all kinds are ranked at once."""
+        return await self._best("semantic", kind)
+
+    async def worded(self, kind: ItemKind) -> Refs:
+        """Return the items of a kind that share most words with the question; all kinds are ranked at once."""
+        return await self._best("lexical", kind)
+
+    async def timely(self) -> Refs:
+        """Return the turns in the time asked about."""
+        return await self._best("temporal", ItemKind.TURN)
+
+    async def _best(self, arm: str, kind: ItemKind) -> Refs:
+        async with self._searching[arm]:
+            if arm not in self._ranked:
+                self._ranked[arm] = (await getattr(self.search, arm)(self.candidates)).by_tier()
+        return self._ranked[arm][self.kinds.index(kind)].refs
 
 
 async def view_for(
@@ -71,14 +93,11 @@ async def view_for(
         deaf = f"{type(exc).__name__}: {exc}"
         probe = probe_of(question, np.zeros(reader.dimension, dtype=np.float32))
     reach = settings.recall.reaches[query.effort]
-
-    async def opened(kind: ItemKind) -> Search:
-        return await reader.search(probe, replace(query.scope, kinds=(kind,)), settings.recall.weights)
-
+    kinds = (ItemKind.TURN, ItemKind.SUMMARY)
     return View(
         probe=probe,
-        turns=await opened(ItemKind.TURN),
-        summaries=await opened(ItemKind.SUMMARY),
+        search=await reader.search(probe, query.scope, settings.recall.weights, [(kind,) for kind in kinds]),
+        kinds=kinds,
         candidates=max(reach.candidates, query.limit),
         settings=settings,
         narrowed=_is_narrowed(query.scope),
@@ -106,30 +125,30 @@ async def summary(view: View) -> Brought:
         raise Idle("a summary tells of more than the sessions, speakers or times that are asked for")
     found = []
     if view.probe.vector.any():
-        found.append((await view.summaries.semantic(view.candidates)).refs)
+        found.append(await view.nearest(ItemKind.SUMMARY))
     if view.probe.terms.size:
-        found.append((await view.summaries.lexical(view.candidates)).refs)
-    return await _weighed(Pathway.SUMMARY, view.summaries, union(found), view.settings)
+        found.append(await view.worded(ItemKind.SUMMARY))
+    return await _weighed(Pathway.SUMMARY, view.search, union(found), view.settings)
 
 
 async def vector(view: View) -> Brought:
     """Semantic association: the meaning of what was said, turn by turn, each with its surroundings."""
     if not view.probe.vector.any():
         raise Idle("the question has no words that the embedder knows")
-    hits = await view.turns.semantic(view.candidates)
-    return await _weighed(Pathway.VECTOR, view.turns, hits.refs, view.settings)
+    refs = await view.nearest(ItemKind.TURN)
+    return await _weighed(Pathway.VECTOR, view.search, refs, view.settings)
 
 
 async def keyword(view: View) -> Brought:
     """Symbolic trigger: the question's words, names, phrases and times in what was said."""
     found = []
     if view.probe.terms.size:
-        found.append((await view.turns.lexical(view.candidates)).refs)
+        found.append(await view.worded(ItemKind.TURN))
     if view.probe.during is not None:
-        found.append((await view.turns.temporal(view.candidates)).refs)
+        found.append(await view.timely())
     if not found:
         raise Idle("the question has no words to look for")
-    return await _weighed(Pathway.KEYWORD, view.turns, union(found), view.settings)
+    return await _weighed(Pathway.KEYWORD, view.search, union(found), view.settings)
 
 
 WAYS: Final[Mapping[Pathway, Callable[[View], Awaitable[Brought]]]] = {

@@ -10,14 +10,14 @@ from typing import Final
 
 import numpy as np
 
-from recollect.domain.items import ItemKind
-from recollect.domain.queries import Query, Scope
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.queries import Probe, Query, Scope
 from recollect.domain.recalls import ArmStatus, Recall, RecallReceipt
 from recollect.errors import RecallFailed
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.emem.activation import Activated, Hit, activate, by_segment, combined, homes, union
 from recollect.methods.emem.evidence import evidence_within
-from recollect.methods.emem.pathways import TO_TURNS, Brought, Looked, View, look, reports_of, view_for, weight_of
+from recollect.methods.emem.pathways import TO_TURNS, Brought, Looked, look, reports_of, view_for, weight_of
 from recollect.methods.emem.places import places_of
 from recollect.methods.emem.reading import read, segment_id
 from recollect.methods.emem.settings import Pathway, RouteSettings
@@ -106,11 +106,10 @@ class Router:
         looked = await look(view)
         _require_one(looked)
         weights = {pathway: weight_of(pathway, self._settings) for pathway in looked if _works(looked[pathway])}
-        hits, nowhere = await _hits(looked, view, require_segments(reader), weights)
+        items = await _load(looked, view.search)
+        hits, nowhere = await _hits(looked, items, view.probe, require_segments(reader), weights)
         numbers = homes(hits)
-        strengths = _open(
-            {**by_segment(hits, numbers), **await _by_summary(looked, view.summaries)}, query.scope.exclude
-        )
+        strengths = _open({**by_segment(hits, numbers), **_by_summary(looked, items)}, query.scope.exclude)
         found = union(list(map(list, strengths.values())))
         unsummed = set(found).difference(await _summed(found, query.scope, reader))
         activated = activate(strengths, min(self._settings.tau, query.limit), weights, unsummed)
@@ -131,14 +130,26 @@ class Router:
         )
 
 
+async def _load(looked: Mapping[Pathway, Looked], search: Search) -> dict[int, Item]:
+    """Return all that the pathways found, by reference, in the order in which it was found."""
+    brought = [one.brought for pathway, one in looked.items() if pathway in TO_TURNS]
+    brought += [one.brought for pathway, one in looked.items() if pathway not in TO_TURNS]
+    refs = list(dict.fromkeys(ref for one in brought for ref in one))
+    return dict(await search.load(np.array(refs, dtype=np.int64))) if refs else {}
+
+
 async def _hits(
-    looked: Mapping[Pathway, Looked], view: View, reader: SegmentReader, weights: Mapping[Pathway, float]
+    looked: Mapping[Pathway, Looked],
+    items: Mapping[int, Item],
+    probe: Probe,
+    reader: SegmentReader,
+    weights: Mapping[Pathway, float],
 ) -> tuple[list[Hit], int]:
-    """The turns that were found, with their places; and how many stand in no segment."""
+    """Return the turns that were found, with their places; and how many stand in no segment."""
     brought: dict[Pathway, Brought] = {p: one.brought for p, one in looked.items() if p in TO_TURNS}
-    refs = np.array(list(dict.fromkeys(ref for one in brought.values() for ref in one)), dtype=np.int64)
-    loaded = await view.turns.load(refs)
-    places = await places_of([turn for _, turn in loaded], view.probe.terms, reader)
+    refs = dict.fromkeys(ref for one in brought.values() for ref in one)
+    loaded = [(ref, items[ref]) for ref in refs if ref in items]
+    places = await places_of([turn for _, turn in loaded], probe.terms, reader)
     hits: list[Hit] = []
     for (ref, turn), segments in zip(loaded, places, strict=True):
         strengths: dict[Pathway, float] = {p: one[ref] for p, one in brought.items() if ref in one}
@@ -150,11 +161,11 @@ async def _hits(
     return hits, len(loaded) - len(hits)
 
 
-async def _by_summary(looked: Mapping[Pathway, Looked], summaries: Search) -> dict[Pathway, dict[int, float]]:
-    """What the summaries bring their segments."""
+def _by_summary(looked: Mapping[Pathway, Looked], items: Mapping[int, Item]) -> dict[Pathway, dict[int, float]]:
+    """Return what the summaries bring their segments."""
     brought: Brought = looked[Pathway.SUMMARY].brought if Pathway.SUMMARY in looked else {}
-    loaded = await summaries.load(np.array(list(brought), dtype=np.int64)) if brought else []
-    return {Pathway.SUMMARY: {item.order: brought[ref] for ref, item in loaded}} if loaded else {}
+    segments = {items[ref].order: strength for ref, strength in brought.items() if ref in items}
+    return {Pathway.SUMMARY: segments} if segments else {}
 
 
 async def _summed(numbers: Iterable[int], scope: Scope, reader: StoreReader) -> list[int]:
