@@ -97,11 +97,19 @@ async def test_nothing_stalls_the_event_loop(tmp_path):
             await bank.retain([message], session="chat")
             await bank.recall("Who walked to the lake?")
 
+    async def export(bank):
+        lines = 0
+        async for _ in bank.export():
+            lines += 1
+            if lines == ITEMS + 5_000:  # the messages, and some of the items with their vectors
+                return
+
     stalls = {}
     async with Memory.open(tmp_path, embedder=HashEmbedder(DIMENSION), model="none") as memory:
         bank = await memory.bank("large")
         stalls["first recall"] = await stall_of(bank.recall("Who walked to the lake?"))
         stalls["first retain"] = await stall_of(bank.retain(said[:1], session="first"))
         stalls["chat"] = await stall_of(chat(bank))
+        stalls["export"] = await stall_of(export(bank))
         stalls["many messages"] = await stall_of(bank.retain(said, session="many"))
     assert {name: took for name, took in stalls.items() if took > LONGEST_S} == {}

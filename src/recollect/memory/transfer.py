@@ -11,6 +11,7 @@ no settings and no jobs, format 2 no labels of items, no pinned messages and no 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -85,9 +86,13 @@ async def export_lines(store: Store) -> AsyncIterator[str]:
     header = Header(format=FORMAT, bank=store.name, embedder=store.embedder, dimension=store.dimension)
     yield _line("bank", header)
     async for changes in store.dump():
-        for field, name in _NAMES.items():
-            for value in _values(changes, field):
-                yield _line(name, value)
+        for line in await asyncio.to_thread(_lines_of, changes):
+            yield line
+
+
+def _lines_of(changes: Changeset) -> list[str]:
+    """Return the lines of some hundred values; in a thread, since writing vectors as text takes long."""
+    return [_line(name, value) for field, name in _NAMES.items() for value in _values(changes, field)]
 
 
 async def import_lines(store: Store, lines: Iterable[str], embedder: Embedder) -> None:
