@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from benchmarks.machine import hand_over, quantile, whole_number
 from benchmarks.toolgraph import FIRST_YEAR, YEARS, ToolGraph
@@ -177,7 +177,7 @@ async def _measured(bank: Bank, graph: ToolGraph, name: str, options: Options) -
     """A call, with tools of its own each time, as an agent would have them for each question."""
     rng, spent, worked, shown = Random(f"{options.seed}:{name}"), [], [], 0
     for number in range(WARM_CALLS + options.calls):
-        tools = bank.tools()
+        tools = cast(Toolkit, bank.tools())
         began, busy = time.perf_counter(), time.process_time()
         observation = await CALLS[name](tools, rng, graph)
         if number >= WARM_CALLS:

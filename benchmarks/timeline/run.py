@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, cast
 
 from benchmarks.timeline.facts import Fact
 from benchmarks.timeline.graphs import GraphSettings
@@ -20,6 +20,7 @@ from benchmarks.timeline.report import Report, Row, Seconds
 from benchmarks.timeline.single import OneRetrieval
 from benchmarks.timeline.statements import sentence, statements
 from recollect import Bank, Memory
+from recollect.methods.remem.tools import Toolkit
 from recollect_lab.datasets.dataset import Dataset
 from recollect_lab.reports.provenance import gather_provenance
 
@@ -84,10 +85,10 @@ async def run(options: Options) -> Report:
 async def _row(bank: Bank, graph: int, shape: str, question: Question, watch: Stopwatch) -> Row:
     began = time.perf_counter()
     with watch.on("asking"):
-        told = await answer(question.text, bank.tools())
+        told = await answer(question.text, cast(Toolkit, bank.tools()))
     seconds = time.perf_counter() - began
     with watch.on("one_retrieval"):
-        single = await answer(question.text, OneRetrieval(bank.tools(), question.text))
+        single = await answer(question.text, OneRetrieval(cast(Toolkit, bank.tools()), question.text))
     return Row(
         graph=graph,
         shape=shape,
@@ -103,7 +104,7 @@ async def _row(bank: Bank, graph: int, shape: str, question: Question, watch: St
 
 async def _triples(bank: Bank, facts: Iterable[Fact]) -> int:
     """Return how many facts the bank holds, as its tools count them."""
-    tools = bank.tools()
+    tools = cast(Toolkit, bank.tools())
     predicates = sorted({f"was the {fact.relation} of" for fact in facts})
     counted = [await tools.find_entity_contexts(predicate=one, aggregation="count") for one in predicates]
     return sum(one.number or 0 for one in counted)

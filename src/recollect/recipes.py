@@ -16,21 +16,24 @@ from recollect.methods.emem.answer import Reconstructor
 from recollect.methods.emem.route import Router
 from recollect.methods.emem.summarise import Summariser
 from recollect.methods.hindsight.answer import Answerer
+from recollect.methods.hindsight.beliefs import OpinionBeliefs
 from recollect.methods.hindsight.extract import Extractor
 from recollect.methods.hindsight.observe import Observer
 from recollect.methods.hindsight.reflect import Reflector
 from recollect.methods.hindsight.reinforce import Reinforcer
 from recollect.methods.memr3.answer import EvidenceGapResponder
 from recollect.methods.recmem.answer import TierAnswerer
+from recollect.methods.recmem.calibrate import RecurrenceCalibrator
 from recollect.methods.recmem.consolidate import UnitConsolidator
 from recollect.methods.remem.index import Indexer
 from recollect.methods.remem.react import RecollectionResponder
 from recollect.methods.remem.single import SinglePassResponder
+from recollect.methods.remem.tools import offer_tools
 from recollect.models.embedder import Embedder
 from recollect.models.language import LanguageModel
 from recollect.models.reranker import Reranker
 from recollect.models.timereader import TimeReader
-from recollect.ports import Consolidator, Encoder, Responder, Retriever
+from recollect.ports import Beliefs, Calibrator, Consolidator, Encoder, MakeTools, Responder, Retriever
 from recollect.recall.language_time import LanguageTimeReader
 from recollect.recall.pipeline import TemprRetriever
 from recollect.recall.settings import Fusion, RecallSettings
@@ -59,6 +62,9 @@ class Recipe:
     ``retrieve`` is built over that, where a recipe finds more than single items; ``reflect`` rests on single items
     always. ``model_reads_time`` asks the model for the times in questions that the rules cannot read, where no other
     time reader is given. Where ``answers_with_model`` is false, ``answer`` is asked without a model too.
+
+    ``tools`` are behind ``bank.tools``, ``beliefs`` behind ``bank.opinions`` and ``bank.add_background``, and
+    ``calibrator`` behind ``bank.calibrate``; with ``None`` a recipe does not offer it, and the bank says so.
     """
 
     name: str
@@ -71,6 +77,9 @@ class Recipe:
     answer: Factory[Responder] = Answerer
     answers_with_model: bool = True
     reflect: Factory[Responder] = Reflector
+    tools: Factory[MakeTools] | None = offer_tools
+    beliefs: Factory[Beliefs] | None = OpinionBeliefs
+    calibrator: Factory[Calibrator] | None = RecurrenceCalibrator
 
 
 RECIPES = {
@@ -193,6 +202,9 @@ class AssembledRecipe:
     answer: Responder
     answers_with_model: bool
     reflect: Responder
+    tools: MakeTools | None
+    beliefs: Beliefs | None
+    calibrator: Calibrator | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +240,9 @@ def assemble_recipe(
         answer=recipe.answer(dependencies),
         answers_with_model=recipe.answers_with_model,
         reflect=recipe.reflect(single),  # an opinion rests on items, and can be told from which it came
+        tools=recipe.tools and recipe.tools(single),
+        beliefs=recipe.beliefs and recipe.beliefs(single),
+        calibrator=recipe.calibrator and recipe.calibrator(single),
     )
 
 

@@ -19,7 +19,8 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from functools import wraps
+from functools import partial, wraps
+from inspect import iscoroutinefunction
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 from weakref import WeakSet
@@ -30,6 +31,7 @@ from recollect.memory.bank import Bank as AsyncBank
 from recollect.memory.memory import BaseMemory
 from recollect.methods.remem.observe import Numbered
 from recollect.methods.remem.tools import Toolkit as AsyncToolkit
+from recollect.ports import AgentTools
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -164,14 +166,24 @@ class Toolkit(_Facade[AsyncToolkit]):
     output_answer = _waiting(AsyncToolkit.output_answer)
 
 
+class OtherTools(_Facade[AgentTools]):
+    """Another package's tools over a bank (:class:`recollect.ports.AgentTools`) without ``await``."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the tools have of that name; a coroutine method as one that waits."""
+        found = getattr(self._inner, name)
+        return partial(self._loop.call, found) if iscoroutinefunction(found) else found
+
+
 def _giving_tools(
-    method: Callable[Concatenate[AsyncBank, P], AsyncToolkit],
-) -> Callable[Concatenate[_Facade[AsyncBank], P], Toolkit]:
+    method: Callable[Concatenate[AsyncBank, P], AgentTools],
+) -> Callable[Concatenate[_Facade[AsyncBank], P], Toolkit | OtherTools]:
     """A method that gives tools as one that gives tools that wait."""
 
     @wraps(method)
-    def call(self: _Facade[AsyncBank], /, *args: P.args, **kwargs: P.kwargs) -> Toolkit:
-        return Toolkit(method(self._inner, *args, **kwargs), self._loop)
+    def call(self: _Facade[AsyncBank], /, *args: P.args, **kwargs: P.kwargs) -> Toolkit | OtherTools:
+        tools = method(self._inner, *args, **kwargs)
+        return Toolkit(tools, self._loop) if isinstance(tools, AsyncToolkit) else OtherTools(tools, self._loop)
 
     return call
 

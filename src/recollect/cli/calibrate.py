@@ -11,8 +11,8 @@ from recollect.cli.output import count, say, say_json
 from recollect.cli.running import chosen, usage, with_bank
 
 if TYPE_CHECKING:
+    from recollect.domain.calibration import Calibration
     from recollect.memory.bank import Bank
-    from recollect.methods.recmem.calibrate import Calibration
 
 
 def calibrate(

@@ -9,15 +9,17 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
-from typing import Unpack
+from typing import TypeVar, Unpack
 
 from recollect.domain.answers import Answer
 from recollect.domain.banks import BankInfo, Profile
+from recollect.domain.calibration import Calibration
 from recollect.domain.changes import Changeset
 from recollect.domain.entities import Merge
 from recollect.domain.facts import Fact, given_id
 from recollect.domain.items import ItemKind
 from recollect.domain.messages import Message
+from recollect.domain.opinions import Opinion
 from recollect.domain.queries import Effort, Query
 from recollect.domain.recalls import Recall
 from recollect.domain.receipts import FactsReceipt, ForgetReceipt, RetainReceipt
@@ -26,24 +28,23 @@ from recollect.errors import InvalidInput, NoModel
 from recollect.memory.asking import Narrowing, names_of, query_of
 from recollect.memory.following import followed
 from recollect.memory.merges import undo_merge
-from recollect.memory.naming import session_name
+from recollect.memory.naming import entity_id_of, session_name
 from recollect.memory.parts import BankParts
 from recollect.memory.queue import Queue, jobs_to_remake, reading
 from recollect.memory.rebuild import reembed
 from recollect.memory.staff import BankModel, Work
 from recollect.memory.transfer import import_lines
 from recollect.memory.unanswered import evidence_only
-from recollect.methods.hindsight.background import merged_background
-from recollect.methods.recmem.calibrate import Calibration, calibrate, threshold_setting
-from recollect.methods.remem.tools import Toolkit
 from recollect.models.embedder import Embedder
 from recollect.models.language import Role
-from recollect.ports import Consolidator, Event, Follow, Response, unheard, with_jobs
+from recollect.ports import AgentTools, Consolidator, Event, Follow, Response, unheard, with_jobs
 from recollect.recipes import AssembledRecipe
 from recollect.retain.facts import FactEncoder
 from recollect.store.optimistic import Derive, commit_derived, until_current
 from recollect.store.profiles import profile_setting
 from recollect.store.protocol import Selection, Store, StoreReader
+
+T = TypeVar("T")
 
 Clock = Callable[[], datetime]
 
@@ -81,14 +82,28 @@ class Bank(Queue):
         self._writing = asyncio.Lock()
 
     @property
+    def _recipe(self) -> AssembledRecipe:
+        return self._method(None)
+
+    def _offered(self, offer: T | None, name: str) -> T:
+        """Return what the recipe offers.
+
+        Raises:
+            InvalidInput: it does not offer this.
+        """
+        if offer is None:
+            raise InvalidInput(f"the recipe {self._recipe.name!r} has no {name}; open the memory with one that has")
+        return offer
+
+    @property
     def _consolidators(self) -> tuple[Consolidator, ...]:
         """Who makes more of what is kept; nobody where no model is configured and nothing shall wait for one."""
-        method = self._method(None)
+        method = self._recipe
         return method.consolidators if method.queues or self._work is not None else ()
 
     def parts(self) -> BankParts:
         """What it works with, for whoever builds on it, such as another framework's graph."""
-        return BankParts(retriever=self._method(None).retriever, reader=self._store, model=self._model)
+        return BankParts(retriever=self._recipe.retriever, reader=self._store, model=self._model)
 
     def works_on(self, store: Store) -> bool:
         """Whether this is the store it was opened with; a bank that was dropped and made anew has another."""
@@ -118,7 +133,7 @@ class Bank(Queue):
         name = session_name(given, session, now)
 
         async def derive(reader: StoreReader) -> Changeset:
-            changes = await self._method(None).encoder.encode(given, session=name, reader=reader, now=now)
+            changes = await self._recipe.encoder.encode(given, session=name, reader=reader, now=now)
             return with_jobs(changes, self._consolidators, now)
 
         changes = await self._commit(derive) if given else Changeset()
@@ -210,7 +225,7 @@ class Bank(Queue):
             exclude=exclude,
             now=now,
         )
-        return await self._method(None).retriever.retrieve(query_of(text, narrowed, self._clock()), self._store)
+        return await self._recipe.retriever.retrieve(query_of(text, narrowed, self._clock()), self._store)
 
     async def ask(self, question: str, *, recipe: str | None = None, **narrowed: Unpack[Narrowing]) -> Answer:
         """Answer a question from what the bank holds, with citations; abstain where it does not hold the answer.
@@ -260,13 +275,13 @@ class Bank(Queue):
             raise missing
         return await self._settled(await self._method(recipe).reflect.respond(query, self._store))
 
-    def tools(self, **narrowed: Unpack[Narrowing]) -> Toolkit:
-        """REMem's five tools over this bank, for an agent of yours; make new ones for each question.
+    def tools(self, **narrowed: Unpack[Narrowing]) -> AgentTools:
+        """Return the recipe's tools over this bank, for an agent of yours; make new ones for each question.
 
         ``tools.schemas`` are JSON schemas of functions, and ``await tools.call(name, arguments)`` makes a call as a
         model has written it: its ``text`` goes back to the model. Or hand over the methods themselves, such as
-        ``tools.semantic_retrieve``. They find gists and facts, which a bank has where a recipe such as ``remem`` makes
-        them.
+        ``tools.semantic_retrieve``. Our recipes offer REMem's five tools. They find gists and facts, which a bank has
+        where a recipe such as ``remem`` makes them.
 
         Args:
             narrowed: what the tools may find (:class:`recollect.memory.asking.Narrowing`). ``limit`` bounds what a
@@ -275,7 +290,19 @@ class Bank(Queue):
         Raises:
             InvalidInput: a bound is not positive, a time is naive.
         """
-        return Toolkit(self._store, self._embedder, query_of("", narrowed, self._clock()))
+        make_tools = self._offered(self._recipe.tools, "tools")
+        return make_tools(query_of("", narrowed, self._clock()), self._store)
+
+    async def opinions(self, *, entity: str | None = None) -> list[Opinion]:
+        """Return what the bank believes, the newest first, each with every step of how it came to that.
+
+        ``entity``: only opinions on it, by id, name or any surface form.
+
+        Raises:
+            InvalidInput: the recipe has no opinions, or the bank knows nobody and nothing of that name.
+        """
+        beliefs = self._offered(self._recipe.beliefs, "opinions")
+        return await beliefs.opinions(self._store, entity=await entity_id_of(self._store, entity))
 
     async def set_profile(self, profile: Profile) -> None:
         """Say who the bank's agent is, in place of what was said before."""
@@ -292,8 +319,9 @@ class Bank(Queue):
             NoModel: there is a background already, and no language model is configured to merge the two.
             ModelError: the model failed; the background is as it was.
         """
+        beliefs = self._offered(self._recipe.beliefs, "background")
         profile = await self.profile()
-        merged = replace(profile, background=await merged_background(profile.background, snippet, self._model))
+        merged = replace(profile, background=await beliefs.merge_background(profile.background, snippet))
         await self.set_profile(merged)
         return merged
 
@@ -376,7 +404,7 @@ class Bank(Queue):
 
         async def derive(reader: StoreReader) -> Changeset:
             nonlocal count
-            caught_up = await self._method(None).encoder.catch_up(reader=reader)
+            caught_up = await self._recipe.encoder.catch_up(reader=reader)
             changes, count = await reading(caught_up, reader, self._consolidators, self._clock())
             return changes
 
@@ -393,10 +421,11 @@ class Bank(Queue):
         Raises:
             InvalidInput: a number is out of its range, or the bank has too few messages to tell.
         """
-        found = await calibrate(self._store, share=share, theta_count=theta_count)
+        calibrator = self._offered(self._recipe.calibrator, "calibration")
+        found = await calibrator.calibrate(self._store, share=share, theta_count=theta_count)
 
         async def derive(_: StoreReader) -> Changeset:
-            return Changeset(settings=(threshold_setting(found, share=share, now=self._clock()),))
+            return Changeset(settings=(calibrator.setting(found, share=share, now=self._clock()),))
 
         if apply:
             await self._commit(derive)
@@ -407,7 +436,7 @@ class Bank(Queue):
         torn = await self._store.torn(selection)
         remade = Changeset()
         if torn.turns or torn.segments:
-            remade = await self._method(None).encoder.encode_again(torn, reader=self._store)
+            remade = await self._recipe.encoder.encode_again(torn, reader=self._store)
         jobs = await jobs_to_remake(torn, remade, self._store, self._consolidators, self._clock())
         receipt = await self._store.forget(selection, replace(remade, seen=torn.version, jobs=jobs))
         if jobs and self._work is not None:

@@ -9,11 +9,9 @@ from recollect.domain.changes import Session
 from recollect.domain.entities import Merge
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import StoredMessage
-from recollect.domain.opinions import Opinion
 from recollect.memory.asking import kinds_of, names_of
 from recollect.memory.naming import entity_id_of
 from recollect.memory.transfer import export_lines
-from recollect.methods.hindsight.opinions import opinions_of
 from recollect.store.profiles import read_profile
 from recollect.store.protocol import Store
 
@@ -37,13 +35,6 @@ class Contents:
             InvalidInput: a kind is unknown, or the bank knows nobody and nothing of that name.
         """
         return await self._store.items_of(kinds_of(kinds), entity=await entity_id_of(self._store, entity))
-
-    async def opinions(self, *, entity: str | None = None) -> list[Opinion]:
-        """What the bank believes, the newest first, each with every step of how it came to that.
-
-        ``entity``: only opinions on it, by id, name or any surface form.
-        """
-        return await opinions_of(self._store, entity=await entity_id_of(self._store, entity))
 
     async def observations(self, *, entity: str | None = None) -> list[Item]:
         """Neutral summaries of what is known of entities, those in force; ``derived_from`` are the facts."""

@@ -18,9 +18,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.domain.calibration import Calibration, Quantile
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.items import ItemKind
 from recollect.errors import InvalidInput
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.recmem.settings import CASUAL, RECURRENCE, ConsolidateSettings, Recurrence
 from recollect.store.protocol import StoreReader
 
@@ -49,34 +51,6 @@ class Threshold:
     share: float
     units: int
     at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quantile:
-    """A share of the units, 0 to 1, and the similarity that so many of them do not exceed."""
-
-    share: float
-    similarity: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
-    """What calibrating found, and what it did.
-
-    ``quantiles`` are of the similarity of each unit to the ``theta_count``-th nearest that was kept before it.
-    ``before`` and ``after`` are the thresholds, ``share_before`` and ``share_after`` the shares of units that come up
-    often enough under each. ``stored`` says whether the bank goes by the new one from now on.
-    """
-
-    embedder: str
-    units: int
-    theta_count: int
-    quantiles: tuple[Quantile, ...]
-    before: float
-    share_before: float
-    after: float
-    share_after: float
-    stored: bool
 
 
 async def calibrate(reader: StoreReader, *, share: float, theta_count: int) -> Calibration:
@@ -198,3 +172,18 @@ async def recurrence_of(reader: StoreReader, settings: ConsolidateSettings) -> R
             reader.name,
         )
     return usual or CASUAL
+
+
+class RecurrenceCalibrator:
+    """Calibrates what recurrence means in a bank. See :class:`recollect.ports.Calibrator`."""
+
+    def __init__(self, dependencies: Dependencies) -> None:
+        pass
+
+    async def calibrate(self, reader: StoreReader, *, share: float, theta_count: int) -> Calibration:
+        """See :func:`calibrate`."""
+        return await calibrate(reader, share=share, theta_count=theta_count)
+
+    def setting(self, found: Calibration, *, share: float, now: datetime) -> tuple[str, str]:
+        """See :func:`threshold_setting`."""
+        return threshold_setting(found, share=share, now=now)

@@ -15,6 +15,7 @@ from recollect.domain.recalls import Why
 from recollect.domain.signals import Weights
 from recollect.domain.triples import TimeFilter
 from recollect.errors import InvalidInput
+from recollect.methods.dependencies import Dependencies
 from recollect.methods.remem.arguments import Misunderstood, Request, given, understood
 from recollect.methods.remem.observe import Numbered, Observation
 from recollect.methods.remem.phrases import Wanted, pattern_of, wanted
@@ -22,6 +23,7 @@ from recollect.methods.remem.schemas import TOOLS, Tool
 from recollect.methods.remem.scope import in_scope
 from recollect.methods.remem.settings import ToolSettings
 from recollect.models.embedder import Embedder
+from recollect.ports import MakeTools
 from recollect.store.capabilities import require_triples
 from recollect.store.protocol import StoreReader
 from recollect.store.search import Hits
@@ -48,6 +50,15 @@ class Page:
 
     items: Ranked = ()
     total: int = 0
+
+
+def offer_tools(dependencies: Dependencies) -> MakeTools:
+    """Return what makes REMem's tools for a question. See :data:`recollect.ports.MakeTools`."""
+
+    def make_tools(query: Query, reader: StoreReader) -> Toolkit:
+        return Toolkit(reader, dependencies.embedder, query)
+
+    return make_tools
 
 
 class Toolkit:
