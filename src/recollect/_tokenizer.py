@@ -20,6 +20,7 @@ from recollect.errors import ModelUnavailable
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+PACKAGE = "wordllama"
 TOKENIZER_FILE = "tokenizers/l2_supercat_tokenizer_config.json"
 BATCH_TEXTS = 1024
 BATCH_CHARACTERS = 1_000_000
@@ -34,13 +35,23 @@ _counts: dict[int, int] = {}  # by hash, so that no text is held here
 _words: dict[str, list[int]] = {}  # the tokens of words met before
 
 
+def is_wordllama_installed() -> bool:
+    """Return whether wordllama is installed: there are platforms for which it has no wheel."""
+    return _is_installed(PACKAGE)
+
+
+@cache
+def _is_installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
 def wordllama_folder() -> Path:
     """The folder of the installed wordllama package, found without importing it.
 
     Raises:
         ModelUnavailable: wordllama is not installed.
     """
-    spec = importlib.util.find_spec("wordllama")
+    spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelUnavailable(
             "wordllama, which carries the default tokenizer and embedder, is missing; run: pip install recollect"

@@ -130,3 +130,21 @@ def test_a_bank_that_has_outgrown_exact_search_is_told_of(cli, filled, monkeypat
     assert done.code == 0
     assert done.err.startswith("bank default: the bank has 4 items")
     assert "recollect[hnsw]" in done.err
+
+
+def test_a_bank_gets_vectors_and_loses_them_by_rebuilding(cli, chat):
+    assert cli("retain", chat, "--embedder", "none").code == 0
+    done = cli("banks")
+    assert (done.code, "bank default: the bank holds no vectors" in done.err) == (0, True)
+    refused = cli("recall", "Toby")
+    assert refused.code == 1
+    assert "holds no vectors" in refused.err
+    receipt = cli("recall", "Toby", "--embedder", "none", "--json").json()["receipt"]
+    assert [arm["status"] for arm in receipt["arms"] if arm["arm"] == "semantic"] == ["idle"]
+    assert (
+        cli("rebuild", "default", "--embedder", "wordllama").out
+        == "embedded 4 items of bank default with wordllama-256\n"
+    )
+    assert cli("recall", "Toby").code == 0
+    assert cli("rebuild", "default", "--embedder", "none").out == "removed the vectors of 4 items of bank default\n"
+    assert cli("recall", "Toby", "--embedder", "none").code == 0

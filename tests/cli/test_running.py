@@ -147,7 +147,7 @@ def test_a_full_disk_is_an_error_in_one_line(cli, filled):
 def test_the_environment_gives_settings_and_empty_values_give_none():
     environ = {"RECOLLECT_STORE": "s", "RECOLLECT_EMBEDDER": "", "RECOLLECT_API_KEY": "sk-1"}
     settings = settings_from(environ)
-    assert (settings.store, settings.embedder, settings.reranker) == ("s", "wordllama", "none")
+    assert (settings.store, settings.embedder, settings.reranker) == ("s", None, "none")
     assert "sk-1" not in repr(settings)
 
 

@@ -14,7 +14,6 @@ from recollect.errors import InvalidInput
 from recollect.memory.bank import Clock
 from recollect.memory.memory import BaseMemory, utc_now
 from recollect.models.embedder import Embedder
-from recollect.models.embedders.wordllama import WordLlamaEmbedder
 from recollect.models.reranker import Reranker
 from recollect.models.timereader import TimeReader
 from recollect.recipes import OwnModel, Recipe, SearchModels, recipe_named
@@ -30,7 +29,7 @@ class Memory(BaseMemory):
         cls,
         store: str | Path,
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | str | None = None,
         reranker: Reranker | None = None,
         time_reader: TimeReader | OwnModel | None = None,
         recipe: Recipe | str = "default",
@@ -43,7 +42,8 @@ class Memory(BaseMemory):
 
         Args:
             store: a folder, made if it is not there; or ``":memory:"``.
-            embedder: wordllama's static embeddings where left out.
+            embedder: an object or a name, such as ``"none"`` for a memory without vectors; wordllama's static
+                embeddings where left out, or ``"none"`` where wordllama is not installed.
             reranker: none where left out.
             time_reader: reads the times in questions that the rules cannot read; ``"model"`` is the language model of
                 the role ``"assist"``; none where left out.
@@ -66,9 +66,7 @@ class Memory(BaseMemory):
         given = limits_given(settings.limits if limits is None else limits)
         return cls(
             SqliteFolder(store),
-            search_models=SearchModels(
-                embedder=embedder or WordLlamaEmbedder(), reranker=reranker, time_reader=time_reader
-            ),
+            search_models=SearchModels(embedder=_embedder(embedder), reranker=reranker, time_reader=time_reader),
             recipe=recipe_named(recipe) if isinstance(recipe, str) else recipe,
             staff=Crew(chosen_model(model, settings), limits=given, clock=clock, settings=worker),
             clock=clock,
@@ -96,6 +94,10 @@ async def open_memory(settings: Settings, *, worker: WorkerSettings | None = Non
         staff=staff,
         clock=clock,
     )
+
+
+def _embedder(given: Embedder | str | None) -> Embedder:
+    return embedder_named(given) if given is None or isinstance(given, str) else given
 
 
 def _require_folder(store: str | Path) -> None:

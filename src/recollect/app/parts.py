@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
-from recollect.app.settings import Settings
+from recollect._tokenizer import is_wordllama_installed
+from recollect.app.settings import NONE, Settings
 from recollect.errors import InvalidInput
 from recollect.models.embedder import Embedder
 from recollect.models.embedders.endpoint import EndpointEmbedder
+from recollect.models.embedders.none import NoEmbedder
 from recollect.models.embedders.sentence_transformers import SentenceTransformerEmbedder
 from recollect.models.embedders.wordllama import WordLlamaEmbedder
 from recollect.models.reranker import Reranker
@@ -19,7 +23,9 @@ from recollect.models.timereader import TimeReader
 from recollect.models.timereaders.seq2seq import Seq2SeqTimeReader
 from recollect.recipes import OwnModel, Recipe, recipe_named
 
-EMBEDDERS = "wordllama, wordllama-128, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL"
+_log = logging.getLogger(__name__)
+
+EMBEDDERS = "none, wordllama, wordllama-128, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL"
 TIME_READERS = "none, model or st:NAME_OR_FOLDER"
 RERANKERS = "none, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL"
 
@@ -48,14 +54,17 @@ async def ready(embedder: Embedder) -> Embedder:
     return await embedder.connect() if isinstance(embedder, EndpointEmbedder) else embedder
 
 
-def embedder_named(name: str, *, api_key: str | None = None) -> Embedder:
-    """An embedder by its name; nothing is loaded or asked yet.
+def embedder_named(name: str | None, *, api_key: str | None = None) -> Embedder:
+    """An embedder by its name; nothing is loaded or asked yet. ``None`` is for the default one.
 
-    ``wordllama``, with ``-64`` or ``-128`` for smaller vectors; ``st:all-MiniLM-L6-v2`` or ``st:./folder``; ``endpoint:bge-m3@http://localhost:8000/v1``.
+    ``none``; ``wordllama``, with ``-64`` or ``-128`` for smaller vectors; ``st:all-MiniLM-L6-v2`` or ``st:./folder``; ``endpoint:bge-m3@http://localhost:8000/v1``.
 
     Raises:
         InvalidInput: the name is none of these.
     """
+    name = _default_embedder() if name is None else name
+    if name == NONE:
+        return NoEmbedder()
     if words := _WORDLLAMA.fullmatch(name):
         return WordLlamaEmbedder(int(words["dimension"] or 256))
     if endpoint := _ENDPOINT.fullmatch(name):
@@ -63,6 +72,22 @@ def embedder_named(name: str, *, api_key: str | None = None) -> Embedder:
     if source := _local_model(name):
         return SentenceTransformerEmbedder(source)
     raise InvalidInput(f"no embedder {name!r}; it is one of {EMBEDDERS}")
+
+
+def _default_embedder() -> str:
+    """The name of the embedder where none is chosen: wordllama, or ``none`` where wordllama is not installed."""
+    if is_wordllama_installed():
+        return "wordllama"
+    _warn_of_no_embedder()
+    return NONE
+
+
+@cache
+def _warn_of_no_embedder() -> None:
+    _log.warning(
+        "wordllama is not installed (it has no wheel for some platforms): memory holds no vectors and is searched by "
+        "words, links and time alone; choose an embedder, or the embedder none to accept this"
+    )
 
 
 def reranker_named(name: str, *, api_key: str | None = None) -> Reranker | None:

@@ -56,14 +56,15 @@ class ModelSpec:
 class Settings:
     """What a command line, the environment and a file choose; names are read by the functions beside this module.
 
-    ``arms`` are those of the recipe where it is ``None``. ``api_key`` goes to endpoints, and is never shown. ``model``
-    is the language model for every role that has none of its own in ``models``; it is at ``base_url``, takes
-    ``model_key`` (else ``api_key``) and is called as ``call`` says. ``cache`` is the folder of the reply cache.
-    ``limits`` are those of each bank that has its own, and under ``default`` those of all others.
+    ``embedder`` is the default one where it is ``None``, and ``arms`` are those of the recipe. ``api_key`` goes to
+    endpoints, and is never shown. ``model`` is the language model for every role that has none of its own in
+    ``models``; it is at ``base_url``, takes ``model_key`` (else ``api_key``) and is called as ``call`` says. ``cache``
+    is the folder of the reply cache. ``limits`` are those of each bank that has its own, and under ``default`` those of
+    all others.
     """
 
     store: str = "./recollect-data"
-    embedder: str = "wordllama"
+    embedder: str | None = None
     reranker: str = "none"
     time_reader: str = "none"
     recipe: str = "default"

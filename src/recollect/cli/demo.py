@@ -143,7 +143,7 @@ async def _show(folder: Path, sample: Sample) -> None:
 
     _introduce(sample)
     began = time.perf_counter()
-    embedder = embedder_named("wordllama")
+    embedder = embedder_named(None)
     await embedder.embed(["Read the word vectors now, so that the times below are those of a running program."])
     async with Memory.open(folder, embedder=embedder, model="none") as memory:
         bank = await memory.bank(BANK)

@@ -20,8 +20,8 @@ Embedder = Annotated[
     typer.Option(
         "--embedder",
         metavar="NAME",
-        help="wordllama, wordllama-128, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL; "
-        "else $RECOLLECT_EMBEDDER, else wordllama.",
+        help="none, wordllama, wordllama-128, st:NAME_OR_FOLDER or endpoint:MODEL@BASE_URL; "
+        "else $RECOLLECT_EMBEDDER, else wordllama where it is installed.",
     ),
 ]
 Reranker = Annotated[

@@ -21,7 +21,10 @@ def rebuild(
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
-    """Embed every item of a bank anew, for example with another embedder; nothing else is touched."""
+    """Embed every item of a bank anew, for example with another embedder; nothing else is touched.
+
+    The embedder none removes the vectors.
+    """
     from recollect.domain.codec import to_json
 
     with usage():
@@ -34,5 +37,7 @@ def rebuild(
     info = with_memory(settings, work)
     if json:
         say_json(to_json(info))
+    elif not info.dimension:
+        say(f"removed the vectors of {count(info.items, 'item')} of bank {bank}")
     else:
         say(f"embedded {count(info.items, 'item')} of bank {bank} with {info.embedder}")

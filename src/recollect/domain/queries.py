@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,14 @@ from numpy.typing import NDArray
 from recollect.domain.items import ItemKind
 from recollect.domain.time import Interval
 from recollect.domain.triples import TimeFilter
+
+NO_VECTORS: Final = (
+    "the bank holds no vectors: it is searched by words, links and time alone; "
+    "`recollect rebuild` with an embedder adds them"
+)
+"""The note of receipts and bank lists for a bank of the embedder ``none``."""
+
+_NO_KNOWN_WORDS: Final = "the question has no words that the embedder knows"
 
 
 class Effort(StrEnum):
@@ -101,3 +110,15 @@ class Probe:
     phrases: tuple[str, ...] = ()
     during: Interval | None = None
     asks_when: bool = False
+
+    @property
+    def has_vector(self) -> bool:
+        """Whether the bank holds vectors for the question's to be compared with."""
+        return bool(self.vector.size)
+
+    @property
+    def meaningless_because(self) -> str:
+        """The reason why nothing can be found by meaning, or an empty text where it can."""
+        if not self.has_vector:
+            return NO_VECTORS
+        return "" if self.vector.any() else _NO_KNOWN_WORDS

@@ -79,7 +79,7 @@ async def answered(
         RecallFailed, ModelError: as :func:`answer_over`.
     """
     parts = Dependencies(
-        embedder=embedder_named("wordllama"),  # nothing of it is loaded: the loop embeds nothing
+        embedder=embedder_named("none"),  # the loop embeds nothing
         retriever=retriever,
         model=model,
         names=KnownNames(),

@@ -157,8 +157,9 @@ class BaseMemory:
 
 def _require_same(store: Store, embedder: Embedder) -> None:
     if (store.embedder, store.dimension) != (embedder.name, embedder.dimension):
+        held = f"vectors of {store.embedder} ({store.dimension} dimensions)" if store.dimension else "no vectors"
         raise EmbedderMismatch(
-            f"bank {store.name!r} holds vectors of {store.embedder} ({store.dimension} dimensions), but "
-            f"{embedder.name} ({embedder.dimension}) is configured; embed its items anew: "
-            f"recollect rebuild {store.name}"
+            f"bank {store.name!r} holds {held}, but the embedder {embedder.name} ({embedder.dimension} dimensions) is "
+            f"configured; choose the embedder {store.embedder}, or change the bank over: "
+            f"recollect rebuild {store.name} --embedder NAME"
         )

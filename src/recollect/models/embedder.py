@@ -16,7 +16,8 @@ class Embedder(Protocol):
     """Turns texts into unit vectors.
 
     ``name`` identifies model and settings: vectors of two embedders with the same name can be compared.
-    ``dimension`` is the length of every vector.
+    ``dimension`` is the length of every vector; 0 where there are none
+    (:class:`recollect.models.embedders.none.NoEmbedder`).
     """
 
     @property

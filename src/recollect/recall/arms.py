@@ -73,8 +73,8 @@ class Idle(Exception):
 
 async def semantic(field: Field) -> Hits:
     """Find what is nearest in meaning (equations 9, 10)."""
-    if not field.probe.vector.any():
-        raise Idle("the question has no words that the embedder knows")
+    if reason := field.probe.meaningless_because:
+        raise Idle(reason)
     return await field.nearest()
 
 
@@ -97,10 +97,11 @@ async def temporal(field: Field) -> Hits:
 
 
 async def graph(field: Field) -> Hits:
-    """Find what is linked to what is nearest in meaning (equation 12)."""
-    if not field.probe.vector.any():
-        raise Idle("the question has no words that the embedder knows")
-    nearest = await field.nearest()
+    """Find what is linked to what is nearest in meaning (equation 12).
+
+    In a bank without vectors the walk begins at what shares most words with the question.
+    """
+    nearest = await (semantic(field) if field.probe.has_vector else lexical(field))
     entries = [
         {ref: min(max(score, 0.0), 1.0) for ref, score in _activated(hits, field.reach.entries).items()}
         for hits in nearest.by_tier()

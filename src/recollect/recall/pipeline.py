@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from recollect.domain.items import Item
-from recollect.domain.queries import Query, Tier
+from recollect.domain.queries import Probe, Query, Tier
 from recollect.domain.recalls import ArmStatus, Evidence, Recall, RecallReceipt, Why, evidence_of
 from recollect.errors import RecallFailed
 from recollect.models.embedder import Embedder
@@ -73,7 +73,7 @@ class TemprRetriever:
         reach = replace(reach, candidates=max(reach.candidates, *(tier.limit for tier in tiers)))
         found = await run_arms(Field(search=search, probe=analysed.probe, reach=reach, settings=settings))
         _require_one(found)
-        fused = await self._fuse(found, search, len(tiers))
+        fused = await self._fuse(found, search, analysed.probe, len(tiers))
         loaded = await self._load(search, fused, tiers)
         ordered, notes = await self._rerank(query.text, loaded)
         kept = [candidates[: tier.limit] for candidates, tier in zip(ordered, tiers, strict=True)]
@@ -96,7 +96,9 @@ class TemprRetriever:
             ),
         )
 
-    async def _fuse(self, found: Mapping[Arm, Found], search: Search, tiers: int) -> list[tuple[Refs, Sequence[float]]]:
+    async def _fuse(
+        self, found: Mapping[Arm, Found], search: Search, probe: Probe, tiers: int
+    ) -> list[tuple[Refs, Sequence[float]]]:
         """Return every candidate of each tier, best first, with its score."""
         rankings = [[hits.refs for hits in _hits_of(found, tier)] for tier in range(tiers)]
         refs = [union(ranked) for ranked in rankings]
@@ -108,7 +110,7 @@ class TemprRetriever:
         else:
             joined = np.concatenate(refs)
             signals = await search.signals(joined, _activations(found, joined))
-            weights = weights_of(self._settings.weights, _working(found))
+            weights = weights_of(self._settings.weights, _working(found, probe))
             scores = np.split(weighed(signals, weights), np.cumsum([len(some) for some in refs])[:-1])
         orders = [np.argsort(-own, kind="stable") for own in scores]
         return [(some[order], own[order].tolist()) for some, own, order in zip(refs, scores, orders, strict=True)]
@@ -174,9 +176,10 @@ def _require_one(found: Mapping[Arm, Found]) -> None:
         raise RecallFailed("no arm answered: " + "; ".join(f"{report.arm}: {report.note}" for report in broken))
 
 
-def _working(found: Mapping[Arm, Found]) -> tuple[Arm, ...]:
-    """The arms whose signals count: those that did not break."""
-    return tuple(arm for arm, f in found.items() if f.report.status in (ArmStatus.OK, ArmStatus.IDLE))
+def _working(found: Mapping[Arm, Found], probe: Probe) -> tuple[Arm, ...]:
+    """Return the arms whose signals count: those that did not break. Without vectors, meaning is no signal."""
+    working = (arm for arm, f in found.items() if f.report.status in (ArmStatus.OK, ArmStatus.IDLE))
+    return tuple(arm for arm in working if arm is not Arm.SEMANTIC or probe.has_vector)
 
 
 def _activations(found: Mapping[Arm, Found], refs: Refs) -> np.ndarray[tuple[int], np.dtype[np.float32]]:

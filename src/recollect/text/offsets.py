@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from recollect._tokenizer import load_tokenizer, well_formed
+from recollect._tokenizer import is_wordllama_installed, load_tokenizer, well_formed
+from recollect.text.estimated_tokens import estimated_starts
 from recollect.text.tokens import PIECE_CHARACTERS, count_all, pieces
 
 
@@ -27,5 +28,7 @@ def token_offset(text: str, token: int) -> int:
 
 
 def _offset(piece: str, token: int) -> int:
+    if not is_wordllama_installed():
+        return estimated_starts(piece)[token]
     offsets = load_tokenizer().encode(well_formed(piece), add_special_tokens=False).offsets
     return offsets[token][0]

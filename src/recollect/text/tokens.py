@@ -2,13 +2,15 @@
 
 A budget needs a count that is equal on every machine and needs no network. The tokenizer is that of Llama 2. Its
 vocabulary is smaller than those of newer models, so it counts too many tokens rather than too few, and budgets hold.
+Where wordllama is not installed, tokens are estimated (:mod:`recollect.text.estimated_tokens`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from recollect._tokenizer import batches, encode, known_count
+from recollect._tokenizer import batches, encode, is_wordllama_installed, known_count
+from recollect.text.estimated_tokens import estimated_starts
 
 PIECE_CHARACTERS = 8192
 
@@ -31,6 +33,8 @@ def count_all(texts: Sequence[str]) -> list[int]:
     Raises:
         ModelUnavailable: the tokenizer could not be loaded.
     """
+    if not is_wordllama_installed():
+        return [len(estimated_starts(text)) for text in texts]
     lately = [known_count(text) for text in texts]
     counts = [count or 0 for count in lately]
     owners: list[int] = []

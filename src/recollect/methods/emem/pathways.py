@@ -133,8 +133,8 @@ async def summary(view: View) -> Brought:
 
 async def vector(view: View) -> Brought:
     """Semantic association: the meaning of what was said, turn by turn, each with its surroundings."""
-    if not view.probe.vector.any():
-        raise Idle("the question has no words that the embedder knows")
+    if reason := view.probe.meaningless_because:
+        raise Idle(reason)
     refs = await view.nearest(ItemKind.TURN)
     return await _weighed(Pathway.VECTOR, view.search, refs, view.settings)
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from recollect.domain.calibration import Calibration, Quantile
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.items import ItemKind
+from recollect.domain.queries import NO_VECTORS
 from recollect.errors import InvalidInput
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.recmem.settings import CASUAL, RECURRENCE, ConsolidateSettings, Recurrence
@@ -59,12 +60,14 @@ async def calibrate(reader: StoreReader, *, share: float, theta_count: int) -> C
     Of a large bank the newest :data:`MOST_UNITS` units are looked at.
 
     Raises:
-        InvalidInput: a number is out of its range, or the bank has too few units to tell.
+        InvalidInput: a number is out of its range, the bank has too few units to tell, or it holds no vectors.
     """
     if not 0.0 < share < 1.0:
         raise InvalidInput(f"the share of units that shall recur is {share:g}; it lies between 0 and 1")
     if not 1 <= theta_count <= CASUAL.k:
         raise InvalidInput(f"theta_count is {theta_count}; it lies between 1 and {CASUAL.k}")
+    if not reader.dimension:
+        raise InvalidInput(f"bank {reader.name!r} cannot be calibrated: {NO_VECTORS}")
     vectors = await unit_vectors(reader)
     if len(vectors) < FEWEST_UNITS + theta_count:
         raise InvalidInput(
@@ -155,7 +158,8 @@ async def read_threshold(reader: StoreReader) -> Threshold | None:
 async def recurrence_of(reader: StoreReader, settings: ConsolidateSettings) -> Recurrence:
     """When something recurs in this bank: as the settings say, else as it was calibrated, else by its embedder.
 
-    Of an embedder that nothing is known of, the paper's thresholds are taken, and a warning is logged once.
+    Of an embedder that nothing is known of, the paper's thresholds are taken, and a warning is logged once; so is that
+    nothing recurs in a bank without vectors.
     """
     if settings.recurrence is not None:
         return settings.recurrence
@@ -164,6 +168,14 @@ async def recurrence_of(reader: StoreReader, settings: ConsolidateSettings) -> R
         return replace(usual or CASUAL, theta_sim=found.theta_sim, theta_count=found.theta_count)
     if usual is None and reader.embedder not in _unknown:
         _unknown.add(reader.embedder)
+        if not reader.dimension:
+            _log.warning(
+                "bank %s: nothing is recognised as recurring, and only messages that are pinned or salient become "
+                "episodes, because %s",
+                reader.name,
+                NO_VECTORS,
+            )
+            return CASUAL
         _log.warning(
             "no threshold is known for the embedder %s: %g, which belongs to another, may make memory of everything or "
             "of nothing; `recollect calibrate --bank %s` sets one",

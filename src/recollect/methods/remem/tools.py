@@ -39,6 +39,8 @@ REPEATED: Final = (
     "the very same call was made before, and its observation stands above; change an argument, or take another tool"
 )
 
+BY_WORDS: Final = "This memory holds no vectors: gists and facts were looked for by words and not by meaning."
+
 NO_FACTS: Final = "The question leaves facts out by its kinds: none were looked for, and none were counted."
 
 Ranked = Sequence[tuple[Item, float]]
@@ -239,6 +241,9 @@ class Toolkit:
         return f"the gists so far are {', '.join(numbers)}" if numbers else "no gist was shown so far: retrieve first"
 
     async def _retrieved(self, request: Request) -> Observation:
+        if request.tool is Tool.SEMANTIC and not self._embedder.dimension:
+            by_words = await self._retrieved(replace(request, tool=Tool.LEXICAL))
+            return replace(by_words, tool=request.tool, note=" ".join(filter(None, (BY_WORDS, by_words.note))))
         probe = await self._probe(request)
         if not (probe.vector.any() or probe.terms.size):
             return self._shown(request, Page(), Page(), note="The query has no words that can be looked for.")

@@ -79,8 +79,13 @@ class IndexSearch:
         return bool(self._tiers)
 
     def semantic(self, k: int) -> list[Ranking]:
-        """Return, for each tier, the ``k`` rows nearest in meaning, by the row and its surroundings."""
+        """Return, for each tier, the ``k`` rows nearest in meaning, by the row and its surroundings.
+
+        Without vectors no row is near.
+        """
         self._keep_up()
+        if not self._probe.has_vector:
+            return [(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)) for _ in self._tiers or ((),)]
         if self._index.vectors.approximate and self._open is None:
             rows = self._index.vectors.approximate_nearest(self._probe.vector, _GRAPH_OVERSAMPLE * k)
             rows = rows[self._index.table.current.view[rows]]
@@ -102,8 +107,10 @@ class IndexSearch:
         the cosines to :meth:`compared`.
         """
         self._keep_up()
+        if not self._probe.has_vector or self._cosines_of_all is not None:
+            return None
         through_graph = self._index.vectors.approximate and self._open is None
-        return None if through_graph or self._cosines_of_all is not None else self._index.vectors.matrix
+        return None if through_graph else self._index.vectors.matrix
 
     def compared(self, own: Floats) -> None:
         """Take every row's cosine; those of fewer rows than there are by now are of no use."""

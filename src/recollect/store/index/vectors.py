@@ -83,6 +83,8 @@ class VectorTable:
 
         At most ``k`` each, none below the ``floor``.
         """
+        if not self.matrix.shape[1]:
+            return [(np.empty(0, np.int32), np.empty(0, np.float32)) for _ in vectors]
         queries, rows, cosines = _reaching(vectors, self.matrix, alive, max(0, len(self) - NEWEST), floor)
         ends = np.searchsorted(queries, np.arange(len(vectors) + 1)).tolist()
         found = []

@@ -18,7 +18,7 @@ from recollect.domain.entities import Entity, Mention, NameInUse
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import LinkKind
 from recollect.domain.messages import StoredMessage
-from recollect.domain.queries import Probe, Scope
+from recollect.domain.queries import NO_VECTORS, Probe, Scope
 from recollect.domain.segments import Segment, Stream
 from recollect.domain.signals import Weights
 from recollect.domain.triples import Aggregation, Ordering, TriplePattern
@@ -229,7 +229,9 @@ class SqliteReader:
         )
 
     def _notes(self, items: int) -> tuple[str, ...]:
-        outgrown = self._dimension and 0 <= self._graph_from <= items
+        if not self._dimension:
+            return (NO_VECTORS,)
+        outgrown = 0 <= self._graph_from <= items
         return (note_missing_graph(items),) if outgrown and not is_graph_library_installed() else ()
 
     def _new_index(self) -> MemoryIndex:
