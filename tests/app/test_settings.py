@@ -39,7 +39,7 @@ timeout = 20
 structured = "prompted"
 
 [models]
-judge = "anthropic:claude-haiku-4-5"
+consolidate = "anthropic:claude-haiku-4-5"
 
 [models.assist]
 name = "openai:qwen3-4b"
@@ -83,7 +83,7 @@ def test_the_environment_chooses_models_limits_and_cache():
             "RECOLLECT_STORE": "s",
             "RECOLLECT_MODEL": "openai:gpt-5-mini",
             "RECOLLECT_MODEL_ASSIST": "openai:gpt-5-nano",
-            "RECOLLECT_MODEL_JUDGE": "",
+            "RECOLLECT_MODEL_CONSOLIDATE": "",
             "RECOLLECT_BASE_URL": URL,
             "RECOLLECT_API_KEY": KEY,
             "RECOLLECT_MODEL_TIMEOUT": "7.5",
@@ -139,7 +139,7 @@ def test_the_stores_file_is_read(store, tmp_path):
         model_key=KEY,
         call=call,
         models={
-            Role.JUDGE: ModelSpec(name="anthropic:claude-haiku-4-5"),
+            Role.CONSOLIDATE: ModelSpec(name="anthropic:claude-haiku-4-5"),
             Role.ASSIST: ModelSpec(
                 name="openai:qwen3-4b",
                 call=CallSettings(timeout=20, structured="prompted", temperature=None, concurrency=2),
@@ -176,7 +176,7 @@ def test_the_environment_comes_before_the_file(store):
     assert (settings.model, settings.base_url, settings.model_key) == ("anthropic:claude-sonnet-5", None, None)
     assert settings.call == CallSettings(timeout=5, structured="prompted")
     assert settings.models == {
-        Role.JUDGE: ModelSpec(name="anthropic:claude-haiku-4-5"),
+        Role.CONSOLIDATE: ModelSpec(name="anthropic:claude-haiku-4-5"),
         Role.ASSIST: ModelSpec(name="openai:other"),
     }
     kept = settings_from({"MY_KEY": KEY, "RECOLLECT_MODEL_TIMEOUT": "5"}, store=store).models[Role.ASSIST]
@@ -235,7 +235,7 @@ def test_roles_share_the_default_models_address_and_key_where_the_provider_is_th
         api_key=KEY,
         models={
             Role.ASSIST: ModelSpec(name="openai:small"),
-            Role.JUDGE: ModelSpec(name="anthropic:claude"),
+            Role.CONSOLIDATE: ModelSpec(name="anthropic:claude"),
             Role.ANSWER: ModelSpec(name=f"openai:other@{OTHER_URL}"),
             Role.REFLECT: ModelSpec(name="openai:third", base_url=OTHER_URL, api_key=OTHER_KEY),
             Role.EXTRACT: ModelSpec(name="none"),
@@ -249,7 +249,8 @@ def test_roles_share_the_default_models_address_and_key_where_the_provider_is_th
     assert place(made, "openai:other") == (OTHER_URL, None)
     assert place(made, "openai:third") == (OTHER_URL, OTHER_KEY)
     assert isinstance(of_role(model, Role.EXTRACT), NoLanguageModel)
-    assert of_role(model, Role.CONSOLIDATE).name == "openai:large"
+    fewer = language_model(replace(settings, models={Role.ASSIST: ModelSpec(name="openai:small")}))
+    assert of_role(fewer, Role.CONSOLIDATE).name == "openai:large"
 
 
 def test_a_models_own_key_comes_before_that_of_all_endpoints(made):
@@ -258,13 +259,13 @@ def test_a_models_own_key_comes_before_that_of_all_endpoints(made):
 
 
 def test_an_address_in_the_default_models_name_is_the_roles_too(made):
-    settings = Settings(model=f"openai:x@{URL}", api_key=KEY, models={Role.JUDGE: ModelSpec(name="openai:y")})
+    settings = Settings(model=f"openai:x@{URL}", api_key=KEY, models={Role.CONSOLIDATE: ModelSpec(name="openai:y")})
     language_model(settings)
     assert place(made, "openai:x") == place(made, "openai:y") == (URL, KEY)
 
 
 def test_without_a_default_model_the_address_is_an_openai_compatible_one(made):
-    models = {Role.JUDGE: ModelSpec(name="openai:y"), Role.ANSWER: ModelSpec(name="google:z")}
+    models = {Role.CONSOLIDATE: ModelSpec(name="openai:y"), Role.ANSWER: ModelSpec(name="google:z")}
     model = language_model(Settings(base_url=URL, api_key=KEY, models=models))
     assert place(made, "openai:y") == (URL, KEY)
     assert place(made, "google:z") == (None, None)
@@ -273,11 +274,11 @@ def test_without_a_default_model_the_address_is_an_openai_compatible_one(made):
 
 def test_roles_with_the_same_model_share_it():
     models = {
-        Role.JUDGE: ModelSpec(name="openai:x"),
+        Role.CONSOLIDATE: ModelSpec(name="openai:x"),
         Role.ASSIST: ModelSpec(name="openai:x", call=CallSettings(retries=0)),
     }
     model = language_model(Settings(model="openai:x", models=models))
-    assert of_role(model, Role.JUDGE) is of_role(model, Role.EXTRACT)
+    assert of_role(model, Role.CONSOLIDATE) is of_role(model, Role.EXTRACT)
     assert of_role(model, Role.ASSIST) is not of_role(model, Role.EXTRACT)
 
 
@@ -294,23 +295,25 @@ def test_a_models_name_is_looked_at(name):
     with pytest.raises(InvalidInput, match="PROVIDER:MODEL"):
         language_model(Settings(model=name))
     with pytest.raises(InvalidInput, match="PROVIDER:MODEL"):
-        language_model(Settings(models={Role.JUDGE: ModelSpec(name=name)}))
+        language_model(Settings(models={Role.CONSOLIDATE: ModelSpec(name=name)}))
 
 
 # ---- arguments
 
 
 def test_an_argument_comes_before_settings(made):
-    settings = Settings(model="openai:x", base_url=URL, api_key=KEY, models={Role.JUDGE: ModelSpec(name="openai:j")})
+    settings = Settings(
+        model="openai:x", base_url=URL, api_key=KEY, models={Role.CONSOLIDATE: ModelSpec(name="openai:j")}
+    )
     own = ScriptedModel([])
     assert chosen_model(own, settings) is own
     named = chosen_model("openai:mine", settings)
-    assert (of_role(named, Role.EXTRACT).name, of_role(named, Role.JUDGE).name) == ("openai:mine", "openai:j")
+    assert (of_role(named, Role.EXTRACT).name, of_role(named, Role.CONSOLIDATE).name) == ("openai:mine", "openai:j")
     assert place(made, "openai:mine") == (URL, KEY)
     mixed = chosen_model({"assist": "openai:small", Role.ANSWER: own, "default": "openai:base"}, settings)
     assert of_role(mixed, Role.ASSIST).name == "openai:small"
     assert of_role(mixed, Role.ANSWER) is own
-    assert of_role(mixed, Role.JUDGE).name == "openai:base"
+    assert of_role(mixed, Role.CONSOLIDATE).name == "openai:base"
     assert place(made, "openai:small") == (URL, KEY)
     only = chosen_model({"answer": own}, settings)
     assert isinstance(of_role(only, Role.EXTRACT), NoLanguageModel)

@@ -49,7 +49,7 @@ class Memory(BaseMemory):
                 the role ``"assist"``; none where left out.
             recipe: a name or a value.
             model: a language model; ``"provider:model"``; ``"none"``; or a mapping of roles (``"extract"``,
-                ``"consolidate"``, ``"reflect"``, ``"answer"``, ``"assist"``, ``"judge"``, and ``"default"`` for the
+                ``"consolidate"``, ``"reflect"``, ``"answer"``, ``"assist"``, and ``"default"`` for the
                 others) to these. What the environment and the store's ``recollect.toml`` say where left out.
             limits: on the tokens that each bank's model calls may cost, as values or as they are written:
                 ``"2M/day,extract=500k/day"``; or a mapping of banks, and ``"default"`` for the others, to these. What

@@ -22,7 +22,6 @@ class Role(StrEnum):
     REFLECT = "reflect"
     ANSWER = "answer"
     ASSIST = "assist"
-    JUDGE = "judge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

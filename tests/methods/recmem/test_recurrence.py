@@ -6,7 +6,7 @@ import pytest
 
 from recollect.errors import InvalidInput
 from recollect.methods.recmem.recurrence import Candidate, cluster, joins, occasion, relevant, untold
-from recollect.methods.recmem.settings import CASUAL, TASK, Recurrence
+from recollect.methods.recmem.settings import CASUAL, Recurrence
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
 THREE = Recurrence(theta_sim=0.7, theta_count=3)
@@ -27,7 +27,6 @@ def ids(units):
 
 def test_the_papers_two_settings():
     assert (CASUAL.theta_sim, CASUAL.theta_count, CASUAL.k) == (0.7, 5, 20)
-    assert (TASK.theta_sim, TASK.theta_count) == (0.6, 4)
 
 
 def test_equation_5_keeps_what_is_at_the_threshold_and_nothing_below():

@@ -46,9 +46,6 @@ class Recurrence:
 CASUAL: Final = Recurrence(theta_sim=0.7, theta_count=5)
 """For open-ended talk (section 3.6), with the paper's embedder, text-embedding-3-small."""
 
-TASK: Final = Recurrence(theta_sim=0.6, theta_count=4)
-"""For longer work on tasks (section 3.6), with the paper's embedder."""
-
 RECURRENCE: Final = {
     "text-embedding-3-small": CASUAL,
     "wordllama-256": Recurrence(theta_sim=0.6, theta_count=5),
