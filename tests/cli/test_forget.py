@@ -1,7 +1,9 @@
 import pytest
 
+from recollect import Fact
 from recollect.cli.evidence import forget_block
 from recollect.domain.receipts import ForgetReceipt
+from recollect.sync import Memory
 
 
 def test_a_session_is_forgotten_with_a_receipt(cli, filled):
@@ -71,3 +73,13 @@ def test_a_check_that_found_something_says_where():
         seconds=0.01,
     )
     assert "NOT verified: words were found in x.bank" in forget_block(receipt)
+
+
+def test_a_given_fact_is_forgotten_by_its_id_and_its_words_are_told(cli, filled):
+    with Memory.open(filled) as memory:
+        memory.bank("default").add_facts(Fact(id="f1", subject="Toby", predicate="is", object="a lurcher"))
+    assert cli("forget", "--fact", "f2", "--yes").code == 3
+    done = cli("forget", "--fact", "f1", "--yes")
+    assert done.code == 0
+    assert "forgot 0 messages, 0 sessions, 1 item" in done.out
+    assert cli("forget", "--fact", "f1", "--yes").code == 3

@@ -32,6 +32,7 @@ def forget(
     entity: Annotated[
         Names, typer.Option("--entity", metavar="NAME", help="All that mentions it; may be repeated.")
     ] = None,
+    fact: Annotated[Names, typer.Option("--fact", metavar="ID", help="This given fact; may be repeated.")] = None,
     since: options.Since = None,
     until: options.Until = None,
     zone: options.Zone = "UTC",
@@ -41,23 +42,32 @@ def forget(
 ) -> None:
     """Remove every message that meets ANY of these, with everything derived from it, and check that it is gone.
 
-    Exit status 1 where the check found some of it left, 3 where no message met any of these.
+    Given facts that have no source go by --entity, --since and --until as messages do, and by --fact.
+
+    Exit status 1 where the check found some of it left, 3 where nothing met any of these.
     """
     with usage():
         settings = chosen(store=store, embedder=embedder)
         during = between(since, until, zone_named(zone))
-        named = {"message": message, "session": session, "speaker": speaker, "entity": entity}
+        named = {"message": message, "session": session, "speaker": speaker, "entity": entity, "fact": fact}
         what = [f"{kind} {name!r}" for kind, names in named.items() for name in names or ()]
         what += [f"said {since or 'from the beginning'} to {until or 'now'}"] if during else []
         if not what:
-            raise InvalidInput("say what to forget: --message, --session, --speaker, --entity, --since or --until")
+            raise InvalidInput(
+                "say what to forget: --message, --session, --speaker, --entity, --fact, --since or --until"
+            )
     require_store(settings, bank)
-    confirm(f"Forget every message of bank {bank!r} that meets any of: {', '.join(what)}?", yes=yes)
+    confirm(f"Forget everything in bank {bank!r} that meets any of: {', '.join(what)}?", yes=yes)
     receipt = with_bank(
         settings,
         bank,
         lambda opened: opened.forget(
-            messages=message or (), session=session or (), speaker=speaker or (), entity=entity or (), during=during
+            messages=message or (),
+            session=session or (),
+            speaker=speaker or (),
+            entity=entity or (),
+            facts=fact or (),
+            during=during,
         ),
     )
     _print(receipt, as_json=json)
@@ -71,7 +81,7 @@ def _print(receipt: ForgetReceipt, *, as_json: bool) -> None:
     elif receipt.messages or receipt.items:
         say(indented(forget_block(receipt), ""))
     else:
-        remark("nothing forgotten: no message meets any of these")
+        remark("nothing forgotten: no message and no given fact meets any of these")
     if not receipt.messages and not receipt.items:
         raise typer.Exit(NOTHING_FOUND)
     if not receipt.verified:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from recollect.domain.links import Link, LinkKind
 from recollect.domain.queries import Scope
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval, Precision
+from recollect.domain.triples import Triple
 from recollect.errors import LostLease, StaleWrite
 from recollect.store.protocol import Selection, Store
 from recollect.testing.store_jobs import MERGE, SOON, queued, running
@@ -38,6 +39,14 @@ def derived(id_: str, kind: ItemKind, sources: tuple[str, ...], *origins: str) -
     """An item that came from messages, and from other items."""
     entry = indexed(message(60), seed=60)
     return replace(entry, item=replace(entry.item, id=id_, kind=kind, sources=sources, derived_from=origins))
+
+
+def given(id_: str, sources: tuple[str, ...], subject: str, mentioned: datetime) -> IndexedItem:
+    """A fact that a user gave; it stands on its own where it has no sources."""
+    entry = derived(f"given:{id_}", ItemKind.TRIPLE, sources)
+    triple = Triple(subject=subject, predicate="is", object="well")
+    item = replace(entry.item, text=f"{subject} is well", session="", speaker="", mentioned=mentioned, triple=triple)
+    return replace(entry, item=item)
 
 
 class ForgettingContract:
@@ -95,6 +104,43 @@ class ForgettingContract:
         assert await store.entities() == [own]
         search = await store.search(probe(), Scope(), Weights())
         assert set(await found(search, "semantic", 9)) == {"turn:m1", "turn:m3", "turn:m4"}
+
+    @pytest.mark.parametrize(
+        ("selection", "left"),
+        [
+            (Selection(facts=("given:own", "given:told", "turn:m0")), {"given:late"}),
+            (Selection(entities=("Rex",)), {"given:told", "given:late"}),
+            (Selection(entities=("e9",)), {"given:told", "given:own"}),
+            (Selection(during=Interval(start=None, end=T0, precision=Precision.RANGE)), {"given:told", "given:late"}),
+            (Selection(messages=("m0",)), {"given:own", "given:late"}),
+            (Selection(speakers=("",), sessions=("",)), {"given:told", "given:own", "given:late"}),
+        ],
+    )
+    async def test_a_given_fact_goes_with_its_sources_or_by_itself(
+        self, store: Store, selection: Selection, left: set[str]
+    ) -> None:
+        early = T0 - timedelta(days=1)
+        facts = (
+            given("told", ("m0",), "Ada", early),
+            given("own", (), "the dog Rex", early),
+            given("late", (), "Leeds", NOW),
+        )
+        leeds = Entity(id="e9", name="Leeds", kind=EntityKind.LOCATION, first_seen=NOW, last_seen=NOW)
+        base = changes_of([message(0)])
+        named = Mention(entity="e9", item="given:late", surface="Leeds")
+        changes = replace(base, items=(*base.items, *facts), entities=(leeds,), mentions=(named,))
+        await store.commit(changes)
+        plan = await store.torn(selection)
+        assert plan.reread == (), "a given fact was not read from its sources"
+        receipt = await store.forget(selection, Changeset(seen=plan.version))
+        assert (receipt.verified, receipt.leftovers) == (True, ())
+        assert {item.id for item in await store.items_of([ItemKind.TRIPLE])} == left
+        assert receipt.messages == selection.messages
+
+    async def test_what_facts_were_given_of_a_message_does_not_make_it_read(self, store: Store) -> None:
+        base = changes_of([message(0)])
+        await store.commit(replace(base, items=(*base.items, given("told", ("m0",), "Ada", T0))))
+        assert [one.id for one in await store.unread()] == ["m0"]
 
     async def test_a_torn_turn_may_keep_its_name(self, store: Store) -> None:
         said = [message(0), message(1)]
