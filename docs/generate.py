@@ -52,7 +52,7 @@ SECTIONS = (
     ("Recall", (recalls.Recall, recalls.Evidence, recalls.Why, recalls.RecallReceipt, recalls.ArmReport)),
     ("Facts", (facts.Fact, receipts.FactsReceipt)),
     ("Receipts", (receipts.RetainReceipt, receipts.ForgetReceipt, banks.BankInfo)),
-    ("Answers", (answers.Answer, answers.Citation, answers.Step, answers.AnswerReceipt, asking.Narrowing)),
+    ("Answers", (answers.Answer, answers.Citation, answers.Step, answers.AnswerReceipt, asking.RecallOptions)),
     ("Ways to an answer", (answers.Taken, answers.Way, answers.Ground)),
     (
         "Loops",

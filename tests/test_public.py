@@ -12,7 +12,7 @@ import pytest
 import recollect
 from recollect import errors
 from recollect.domain.recalls import Evidence
-from recollect.memory.asking import Narrowing
+from recollect.memory.asking import RecallOptions
 
 PINNED = [
     "Answer",
@@ -78,7 +78,7 @@ def test_the_designs_methods_take_what_it_says(owner, method, by_place, others):
 
 def test_asking_is_narrowed_as_recalling_is():
     recalled, _ = parameters(recollect.Bank.recall)
-    assert Narrowing.__annotations__.keys() == recalled.keys() - {"text"}
+    assert RecallOptions.__annotations__.keys() == recalled.keys() - {"text"}
 
 
 def test_an_answer_has_the_designs_fields():

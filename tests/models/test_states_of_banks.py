@@ -11,7 +11,7 @@ import pytest
 from test_states import KEY, LAYERS, layers_of
 
 from recollect import Memory, Message
-from recollect.app.staff import Crew
+from recollect.app.services import ModelPool
 from recollect.errors import StoreUnavailable
 from recollect.models.language import Role
 from recollect.models.languages.by_role import ByRole
@@ -172,10 +172,10 @@ async def test_a_bank_whose_states_cannot_be_removed_is_not_dropped(tmp_path, mo
 async def test_each_bank_has_its_own_folder_and_only_where_a_model_keeps_states(tmp_path):
     folder = SqliteFolder(tmp_path)
     ada, bram = (folder.open(name, embedder="hash-8", dimension=8) for name in ("ada", "bram"))
-    plain = Crew(FunctionModel(lambda *_: "yes"), clock=lambda: NOW)
+    plain = ModelPool(FunctionModel(lambda *_: "yes"), clock=lambda: NOW)
     assert plain.model(ada) is plain.model(ada)
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
-    crew = Crew(ByRole({Role.ASSIST: Keeping()}, FunctionModel(lambda *_: "yes")), clock=lambda: NOW)
+    crew = ModelPool(ByRole({Role.ASSIST: Keeping()}, FunctionModel(lambda *_: "yes")), clock=lambda: NOW)
     folders = [crew.model(store)._model.of(Role.ASSIST).folder for store in (ada, bram)]
     assert folders == [tmp_path / "ada.states", tmp_path / "bram.states"]
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["ada.states", "bram.states"]
@@ -188,7 +188,7 @@ async def test_a_bank_in_memory_has_no_states():
     store = folder.open("ada", embedder="hash-8", dimension=8)
     keeping = Keeping()
     assert states_folder(store) is None
-    assert Crew(keeping, clock=lambda: NOW).model(store)._model is keeping
+    assert ModelPool(keeping, clock=lambda: NOW).model(store)._model is keeping
     await folder.close()
 
 

@@ -8,8 +8,8 @@ from typing import Self
 
 from recollect.app.models import ModelArgument, chosen_model, language_model
 from recollect.app.parts import embedder_named, ready, recipe_of, reranker_named, time_reader_named
+from recollect.app.services import ModelPool
 from recollect.app.settings import LimitsArgument, Settings, limits_given, settings_from
-from recollect.app.staff import Crew
 from recollect.errors import InvalidInput
 from recollect.memory.bank import Clock
 from recollect.memory.memory import BaseMemory, utc_now
@@ -68,7 +68,7 @@ class Memory(BaseMemory):
             SqliteFolder(store),
             search_models=SearchModels(embedder=_embedder(embedder), reranker=reranker, time_reader=time_reader),
             recipe=recipe_named(recipe) if isinstance(recipe, str) else recipe,
-            staff=Crew(chosen_model(model, settings), limits=given, clock=clock, settings=worker),
+            services=ModelPool(chosen_model(model, settings), limits=given, clock=clock, settings=worker),
             clock=clock,
         )
 
@@ -85,13 +85,13 @@ async def open_memory(settings: Settings, *, worker: WorkerSettings | None = Non
     recipe = recipe_of(settings)
     reranker = reranker_named(settings.reranker, api_key=settings.api_key)
     time_reader = time_reader_named(settings.time_reader)
-    staff = Crew(language_model(settings), limits=limits_given(settings.limits), clock=clock, settings=worker)
+    services = ModelPool(language_model(settings), limits=limits_given(settings.limits), clock=clock, settings=worker)
     embedder = await ready(embedder_named(settings.embedder, api_key=settings.api_key))
     return Memory(
         SqliteFolder(settings.store),
         search_models=SearchModels(embedder=embedder, reranker=reranker, time_reader=time_reader),
         recipe=recipe,
-        staff=staff,
+        services=services,
         clock=clock,
     )
 

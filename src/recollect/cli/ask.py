@@ -17,7 +17,7 @@ from recollect.cli.times import present, span, zone_named
 if TYPE_CHECKING:
     from recollect.app import Settings
     from recollect.domain.answers import Answer
-    from recollect.memory.asking import Narrowing
+    from recollect.memory.asking import RecallOptions
     from recollect.memory.bank import Bank
 
 Question: TypeAlias = Annotated[str, typer.Argument(metavar="QUESTION", help="In words.")]
@@ -88,7 +88,7 @@ def reflect(
     _print(answer, told=question if trace else None, receipt=receipt, as_json=json)
 
 
-def _narrowed(max_tokens: int, as_of: str | None, now: str | None, zone: str) -> Narrowing:
+def _narrowed(max_tokens: int, as_of: str | None, now: str | None, zone: str) -> RecallOptions:
     times = zone_named(zone)
     return {
         "max_tokens": max_tokens,

@@ -11,13 +11,13 @@ from recollect.app import embedder_named, settings_from
 from recollect.app.models import ModelArgument, chosen_model
 from recollect.domain.answers import Answer
 from recollect.domain.queries import Query
-from recollect.memory.asking import Narrowing, query_of
+from recollect.memory.asking import RecallOptions, query_of
 from recollect.memory.memory import utc_now
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.memr3.answer import EvidenceGapResponder
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.models.language import LanguageModel
-from recollect.ports import Follow, Retriever, unheard
+from recollect.ports import Listener, Retriever, ignore_event
 from recollect.retain.known_names import KnownNames
 from recollect.store.protocol import StoreReader
 
@@ -35,7 +35,7 @@ async def answer_over(
     max_tokens: int | None = 4096,
     exclude: str | Iterable[str] = (),
     now: datetime | None = None,
-    follow: Follow = unheard,
+    follow: Listener = ignore_event,
 ) -> Answer:
     """Answer a question with MemR3's loop over a memory of somebody else's; no bank is needed.
 
@@ -59,7 +59,7 @@ async def answer_over(
         RecallFailed: nothing could be looked for, or not before there was any evidence.
         ModelError: the model failed before there was any evidence, or could not write the answer.
     """
-    narrowed = Narrowing(limit=limit, max_tokens=max_tokens, exclude=exclude, now=now)
+    narrowed = RecallOptions(limit=limit, max_tokens=max_tokens, exclude=exclude, now=now)
     chosen = chosen_model(model, settings_from(os.environ))
     return await answered(retriever, query_of(question, narrowed, utc_now()), chosen, settings, follow=follow)
 
@@ -71,7 +71,7 @@ async def answered(
     settings: LoopSettings | None = None,
     *,
     reader: StoreReader = NO_BANK,
-    follow: Follow = unheard,
+    follow: Listener = ignore_event,
 ) -> Answer:
     """The same for a query and a model that are there already.
 

@@ -13,7 +13,7 @@ from recollect.errors import MissingExtra
 from recollect.integrations.fields import STANDARD, Fields, found_in
 from recollect.integrations.foreign import ForeignRetriever, Found
 from recollect.integrations.portal import AnyBank, Portal
-from recollect.memory.asking import Narrowing
+from recollect.memory.asking import RecallOptions
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -94,7 +94,7 @@ class BankRetriever(BaseRetriever):
 
     def __init__(self, bank: AnyBank, **narrowed: Any) -> None:
         super().__init__()
-        unknown = narrowed.keys() - Narrowing.__annotations__.keys()
+        unknown = narrowed.keys() - RecallOptions.__annotations__.keys()
         if unknown:
             raise TypeError(f"recall takes no {', '.join(sorted(unknown))}")
         self._portal, self._narrowed = Portal(bank), narrowed

@@ -15,7 +15,7 @@ from recollect.errors import InvalidInput, NaiveDatetime
 E = TypeVar("E", bound=StrEnum)
 
 
-class Narrowing(TypedDict, total=False):
+class RecallOptions(TypedDict, total=False):
     """How a search may be narrowed; every key may be left out.
 
     ``limit``: at most so many items. ``max_tokens``: at most so many tokens of evidence together; ``None`` for no
@@ -36,7 +36,7 @@ class Narrowing(TypedDict, total=False):
     now: datetime | None
 
 
-def query_of(text: str, narrowed: Narrowing, now: datetime) -> Query:
+def query_of(text: str, narrowed: RecallOptions, now: datetime) -> Query:
     """A query; ``now`` is the present where none was given.
 
     Raises:

@@ -25,19 +25,18 @@ from recollect.domain.recalls import Recall
 from recollect.domain.receipts import FactsReceipt, ForgetReceipt, RetainReceipt
 from recollect.domain.time import Interval
 from recollect.errors import InvalidInput, NoModel
-from recollect.memory.asking import Narrowing, names_of, query_of
+from recollect.memory.asking import RecallOptions, names_of, query_of
 from recollect.memory.following import followed
 from recollect.memory.merges import undo_merge
 from recollect.memory.naming import entity_id_of, session_name
-from recollect.memory.parts import BankParts
 from recollect.memory.queue import Queue, jobs_to_remake, reading
 from recollect.memory.rebuild import reembed
-from recollect.memory.staff import BankModel, Work
+from recollect.memory.services import BankModel, BankParts, JobRunner
 from recollect.memory.transfer import import_lines
 from recollect.memory.unanswered import evidence_only
 from recollect.models.embedder import Embedder
 from recollect.models.language import Role
-from recollect.ports import AgentTools, Consolidator, Event, Follow, Response, unheard, with_jobs
+from recollect.ports import AgentTools, Consolidator, Event, Listener, Response, ignore_event, with_jobs
 from recollect.recipes import AssembledRecipe
 from recollect.retain.facts import FactEncoder
 from recollect.store.optimistic import Derive, commit_derived, until_current
@@ -72,7 +71,7 @@ class Bank(Queue):
         facts: FactEncoder,
         embedder: Embedder,
         model: BankModel,
-        work: Work | None,
+        work: JobRunner | None,
         clock: Clock,
     ) -> None:
         super().__init__(store, work)
@@ -213,7 +212,7 @@ class Bank(Queue):
             InvalidInput: a bound is not positive, an effort or kind is unknown, a time is naive.
             RecallFailed: nothing that should have looked could.
         """
-        narrowed = Narrowing(
+        narrowed = RecallOptions(
             limit=limit,
             max_tokens=max_tokens,
             effort=effort,
@@ -227,13 +226,13 @@ class Bank(Queue):
         )
         return await self._recipe.retriever.retrieve(query_of(text, narrowed, self._clock()), self._store)
 
-    async def ask(self, question: str, *, recipe: str | None = None, **narrowed: Unpack[Narrowing]) -> Answer:
+    async def ask(self, question: str, *, recipe: str | None = None, **narrowed: Unpack[RecallOptions]) -> Answer:
         """Answer a question from what the bank holds, with citations; abstain where it does not hold the answer.
 
         Args:
             question: in words.
             recipe: answer as another recipe does; the memory's own where left out.
-            narrowed: how memory is searched (:class:`recollect.memory.asking.Narrowing`).
+            narrowed: how memory is searched (:class:`recollect.memory.asking.RecallOptions`).
 
         Without a language model the answer is empty, and holds the evidence with a note that says so.
 
@@ -242,10 +241,10 @@ class Bank(Queue):
             RecallFailed: nothing that should have looked could.
             ModelError: the model failed, or its tokens are used up.
         """
-        return await self._answered(self._method(recipe), query_of(question, narrowed, self._clock()), unheard)
+        return await self._answered(self._method(recipe), query_of(question, narrowed, self._clock()), ignore_event)
 
     async def ask_stream(
-        self, question: str, *, recipe: str | None = None, **narrowed: Unpack[Narrowing]
+        self, question: str, *, recipe: str | None = None, **narrowed: Unpack[RecallOptions]
     ) -> AsyncIterator[Event | Answer]:
         """Answer as :meth:`ask` does, and give what is done on the way as soon as it is over; the answer comes last.
 
@@ -261,7 +260,7 @@ class Bank(Queue):
             async for event in events:
                 yield event
 
-    async def reflect(self, question: str, *, recipe: str | None = None, **narrowed: Unpack[Narrowing]) -> Answer:
+    async def reflect(self, question: str, *, recipe: str | None = None, **narrowed: Unpack[RecallOptions]) -> Answer:
         """Answer as the bank's profile would, and form opinions where the question calls for judgement (CARA).
 
         The arguments are those of :meth:`ask`. ``Answer.opinions`` holds the ids of opinions that were formed.
@@ -275,7 +274,7 @@ class Bank(Queue):
             raise missing
         return await self._settled(await self._method(recipe).reflect.respond(query, self._store))
 
-    def tools(self, **narrowed: Unpack[Narrowing]) -> AgentTools:
+    def tools(self, **narrowed: Unpack[RecallOptions]) -> AgentTools:
         """Return the recipe's tools over this bank, for an agent of yours; make new ones for each question.
 
         ``tools.schemas`` are JSON schemas of functions, and ``await tools.call(name, arguments)`` makes a call as a
@@ -284,7 +283,7 @@ class Bank(Queue):
         where a recipe such as ``remem`` makes them.
 
         Args:
-            narrowed: what the tools may find (:class:`recollect.memory.asking.Narrowing`). ``limit`` bounds what a
+            narrowed: what the tools may find (:class:`recollect.memory.asking.RecallOptions`). ``limit`` bounds what a
                 retrieval brings, gists and facts each; ``max_tokens`` and ``effort`` have no effect.
 
         Raises:
@@ -443,7 +442,7 @@ class Bank(Queue):
             self._work.wake()
         return receipt
 
-    async def _answered(self, method: AssembledRecipe, query: Query, follow: Follow) -> Answer:
+    async def _answered(self, method: AssembledRecipe, query: Query, follow: Listener) -> Answer:
         """The method's answer; where there is no model, the evidence in its place.
 
         A model that is missing is known before anything is searched. One that is missing for a single role of a method,

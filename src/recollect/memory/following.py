@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from recollect.domain.answers import Answer
-from recollect.ports import Event, Follow
+from recollect.ports import Event, Listener
 
 
-async def followed(answer: Callable[[Follow], Awaitable[Answer]]) -> AsyncGenerator[Event | Answer, None]:
+async def followed(answer: Callable[[Listener], Awaitable[Answer]]) -> AsyncGenerator[Event | Answer, None]:
     """Everything that ``answer`` tells its follower, each when it is over, and last of all the answer.
 
     Its errors are raised here. Where the generator is closed before its end, the work is cancelled with it.

@@ -11,7 +11,7 @@ from typing import Protocol, Self
 from recollect.domain.banks import BankInfo
 from recollect.errors import EmbedderMismatch
 from recollect.memory.bank import Bank, Clock
-from recollect.memory.staff import Staff
+from recollect.memory.services import Services
 from recollect.models.embedder import Embedder
 from recollect.recipes import AssembledRecipe, Recipe, SearchModels, assemble_recipe, recipe_named
 from recollect.retain.facts import FactEncoder
@@ -42,7 +42,7 @@ class BaseMemory:
         stores: where the banks are kept.
         search_models: the embedder, and what else memory is searched with.
         recipe: how to keep, to find and to answer.
-        staff: the language models, and who works with them.
+        services: the language models, and who works with them.
         clock: gives the aware present; the only place where time is read.
     """
 
@@ -52,11 +52,11 @@ class BaseMemory:
         *,
         search_models: SearchModels,
         recipe: Recipe,
-        staff: Staff,
+        services: Services,
         clock: Clock = utc_now,
     ) -> None:
         self._stores, self._finders, self._recipe = stores, search_models, recipe
-        self._staff, self._clock = staff, clock
+        self._services, self._clock = services, clock
         self._banks: dict[str, Bank] = {}
 
     async def __aenter__(self) -> Self:
@@ -137,7 +137,7 @@ class BaseMemory:
         return bank
 
     def _staffed(self, store: Store) -> Bank:
-        model, names = self._staff.model(store), KnownNames()
+        model, names = self._services.model(store), KnownNames()
 
         @cache
         def method(recipe: str | None) -> AssembledRecipe:
@@ -150,7 +150,7 @@ class BaseMemory:
             facts=FactEncoder(self._finders.embedder, names),
             embedder=self._finders.embedder,
             model=model,
-            work=self._staff.work(store, method(None).consolidators),
+            work=self._services.work(store, method(None).consolidators),
             clock=self._clock,
         )
 

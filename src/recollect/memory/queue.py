@@ -13,7 +13,7 @@ from recollect.domain.usage import Cost
 from recollect.errors import NoModel, RecollectError
 from recollect.memory.asking import one_of
 from recollect.memory.contents import Contents
-from recollect.memory.staff import Work
+from recollect.memory.services import JobRunner
 from recollect.ports import Consolidator, with_jobs
 from recollect.store.protocol import Store, StoreReader
 from recollect.store.torn import Torn
@@ -24,7 +24,7 @@ Jobs = tuple[Job, ...]
 class Queue(Contents):
     """A bank's jobs, who does them, and what that has cost."""
 
-    def __init__(self, store: Store, work: Work | None) -> None:
+    def __init__(self, store: Store, work: JobRunner | None) -> None:
         super().__init__(store)
         self._work = work
 

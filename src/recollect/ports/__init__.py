@@ -3,7 +3,7 @@
 from recollect.ports.consolidator import Consolidator, with_jobs
 from recollect.ports.encoder import Encoder
 from recollect.ports.offers import AgentTools, Beliefs, Calibrator, MakeTools, ToolReply
-from recollect.ports.responder import Event, Follow, Responder, Response, unheard
+from recollect.ports.responder import Event, Listener, Responder, Response, ignore_event
 from recollect.ports.retriever import Retriever
 from recollect.store.optimistic import Derive
 
@@ -15,12 +15,12 @@ __all__ = [
     "Derive",
     "Encoder",
     "Event",
-    "Follow",
+    "Listener",
     "MakeTools",
     "Responder",
     "Response",
     "Retriever",
     "ToolReply",
-    "unheard",
+    "ignore_event",
     "with_jobs",
 ]

@@ -15,11 +15,11 @@ from recollect.store.protocol import StoreReader
 Event = Step | Round
 """Something that was done on the way to an answer: an iteration of a loop, or anything else in words."""
 
-Follow = Callable[[Event], None]
+Listener = Callable[[Event], None]
 """Is told of each thing that was done when it is over."""
 
 
-def unheard(event: Event) -> None:
+def ignore_event(event: Event) -> None:
     """Nobody follows."""
 
 
@@ -34,7 +34,7 @@ class Response:
 class Responder(Protocol):
     """Answers questions from a bank."""
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
         """Answer ``query.text``, in the present of ``query.now``; nothing is written.
 
         ``follow`` is told what was done, while the answer is still on its way.

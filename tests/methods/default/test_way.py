@@ -11,7 +11,7 @@ from recollect.domain.answers import GROUNDS, Ground, Taken, Way
 from recollect.domain.recalls import Why
 from recollect.methods.default.first import FirstPass
 from recollect.methods.default.passages import covering, holding_first
-from recollect.methods.default.route import Tried, told, way, way_after
+from recollect.methods.default.route import Tried, fallback_route, told, way
 from recollect.methods.emem.activation import Activated
 
 CLOSED = "the bank holds no segments"
@@ -59,7 +59,7 @@ def _missing(gaps, abstained):
     ],
 )
 def test_an_answer_stands_and_silence_is_looked_into(reply, tried, after):
-    assert way_after(reply, tried) == after
+    assert fallback_route(reply, tried) == after
 
 
 def test_every_ground_is_told():

@@ -26,7 +26,7 @@ from recollect.domain.recalls import Recall
 from recollect.domain.usage import Usage
 from recollect.errors import ModelError, RecallFailed
 from recollect.integrations.answering import NO_BANK
-from recollect.memory.asking import Narrowing, query_of
+from recollect.memory.asking import RecallOptions, query_of
 from recollect.memory.bank import Bank
 from recollect.memory.memory import utc_now
 from recollect.methods.memr3.answer import concluded
@@ -35,7 +35,7 @@ from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.state import State, reflected
 from recollect.methods.memr3.track import Generated, tracked
 from recollect.models.language import LanguageModel, Reply
-from recollect.ports import Retriever, unheard
+from recollect.ports import Retriever, ignore_event
 from recollect.store.protocol import StoreReader
 
 _ROUNDS: Final = 3  # the nodes of an iteration: generate, router, and the chosen one
@@ -156,7 +156,7 @@ class Nodes:
 
     async def start(self, course: Course) -> Course:
         """Begin with a retrieval for the unchanged question."""
-        query = course.get("query") or query_of(course["question"], Narrowing(now=course.get("now")), self._clock())
+        query = course.get("query") or query_of(course["question"], RecallOptions(now=course.get("now")), self._clock())
         first = Round(number=0, decision=Decision.RETRIEVE, why=Reason.START, query=query.text)
         state = State(question=query.text, mask=query.scope.exclude)
         return Course(asked=query, state=state, gathered=Gathered(), under_way=first)
@@ -223,7 +223,7 @@ class Nodes:
             retriever=self._retriever,
             model=self._model,
             settings=self._settings,
-            follow=unheard,
+            follow=ignore_event,
             rounds=list(gathered.rounds),
             recalls=list(gathered.recalls),
             replies=[one.reply for one in gathered.given],

@@ -14,19 +14,19 @@ from recollect.domain.recalls import Evidence, Recall
 from recollect.errors import ModelError, RecallFailed
 from recollect.methods.default.first import SECTIONS, FirstPass, first_prompt, require_shown
 from recollect.methods.default.passages import HoldingRouter
-from recollect.methods.default.route import Tried, told, way, way_after
+from recollect.methods.default.route import Tried, fallback_route, told, way
 from recollect.methods.default.settings import DefaultSettings
 from recollect.methods.default.spending import Kept, Tallied
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.emem.answer import Reconstructor
 from recollect.methods.emem.route import Router
 from recollect.methods.memr3.answer import EvidenceGapResponder
-from recollect.methods.memr3.loop import Begun
+from recollect.methods.memr3.loop import InitialRetrieval
 from recollect.methods.memr3.trace import told as told_round
 from recollect.methods.memr3.track import Generated
 from recollect.methods.recmem.beside import in_conversation
 from recollect.models.language import Reply
-from recollect.ports import Event, Follow, Response, unheard
+from recollect.ports import Event, Listener, Response, ignore_event
 from recollect.store.protocol import StoreReader
 
 FAILED: Final = "the way {way} failed: {failure}"
@@ -39,7 +39,7 @@ class DefaultResponder:
     def __init__(self, parts: Dependencies, settings: DefaultSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or DefaultSettings()
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
         """Answer; where nothing is found, no model is asked.
 
         Raises:
@@ -92,7 +92,7 @@ class Course:
 
     query: Query
     reader: StoreReader
-    follow: Follow
+    follow: Listener
     parts: Dependencies
     settings: DefaultSettings
     model: Tallied
@@ -147,12 +147,12 @@ class Course:
         except (ModelError, RecallFailed) as exc:
             failure = f"{type(exc).__name__}: {exc}"
             self.notes.append(FAILED.format(way=taken.way, failure=failure))
-            after = way_after(first.value, Tried(way=taken.way, failure=failure))
+            after = fallback_route(first.value, Tried(way=taken.way, failure=failure))
             if after is None:
                 raise
         else:
             in_vain = taken.way is Way.PASSAGES and answer.abstained  # a loop has seen all that the first pass has
-            after = way_after(first.value, Tried(way=taken.way)) if in_vain else None
+            after = fallback_route(first.value, Tried(way=taken.way)) if in_vain else None
             if after is None:
                 return self._whole(answer)
         return await self._gone(first, after)
@@ -180,7 +180,7 @@ class Course:
 
     async def _by_loop(self, first: First) -> Answer:
         """MemR3's loop from the evidence that is there already, which is not brought again."""
-        begun = Begun(
+        begun = InitialRetrieval(
             recalls=first.gathered.recalls,
             evidence=first.evidence,
             seconds=first.gathered.seconds,

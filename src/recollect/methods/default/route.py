@@ -43,7 +43,7 @@ def way(first: FirstPass, closed: str | None) -> Taken:
     return Taken(way=Way.LOOP, ground=Ground.GAP, detail=missing)
 
 
-def way_after(first: FirstPass, tried: Tried) -> Taken | None:
+def fallback_route(first: FirstPass, tried: Tried) -> Taken | None:
     """What is done when a way came to nothing; ``None`` where nothing is left to be done, and nothing is known.
 
     An answer of the first pass stands then. Where it had none, passages leave the loop to be tried.

@@ -26,7 +26,7 @@ from recollect.methods.emem.reading import read
 from recollect.methods.emem.route import Routed, Router
 from recollect.methods.emem.settings import Mode, ReconstructionSettings
 from recollect.models.language import Reply
-from recollect.ports import Follow, Response, unheard
+from recollect.ports import Listener, Response, ignore_event
 from recollect.recall.trim import fitting
 from recollect.store.capabilities import require_segments
 from recollect.store.protocol import StoreReader
@@ -56,7 +56,7 @@ class Reconstructor:
         self._model, self._settings = parts.model, settings or ReconstructionSettings()
         self._router = router or own or Router(parts)
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
         """Route, have the segments read, and answer from their quotes; without any, no master is asked.
 
         Where the query is not for segments, or the bank has none, single items stand in for quotes.
@@ -77,7 +77,7 @@ class Reconstructor:
             return Response(answer=_unanswered(known, began))
         return Response(answer=await self._answered(query, known, quotes, began))
 
-    async def _known(self, query: Query, reader: StoreReader, follow: Follow) -> Known:
+    async def _known(self, query: Query, reader: StoreReader, follow: Listener) -> Known:
         """What one pass brings (equation 7), or as many as it takes (equation 8)."""
         known = _told(await self._pass(query, query.text, reader, Known()), Known(), follow)
         if self._settings.mode is Mode.DIRECT:
@@ -147,7 +147,7 @@ class Reconstructor:
         )
 
 
-def _told(known: Known, before: Known, follow: Follow) -> Known:
+def _told(known: Known, before: Known, follow: Listener) -> Known:
     """What is known, once who follows has been told how it came to be more than ``before``."""
     for step in known.steps[len(before.steps) :]:
         follow(step)

@@ -12,7 +12,7 @@ from recollect.domain.queries import Query
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.hindsight.evidence import SECTIONS_EXPLAINED, EvidenceSettings, gather
 from recollect.models.language import Prompt, Role
-from recollect.ports import Follow, Response, unheard
+from recollect.ports import Listener, Response, ignore_event
 from recollect.store.protocol import StoreReader
 from recollect.text.fence import DATA_RULE
 
@@ -40,7 +40,7 @@ class Answerer:
     def __init__(self, parts: Dependencies, settings: AnswerSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or AnswerSettings()
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
         """Recall, and answer from that; where nothing is found, no model is asked."""
         began = time.perf_counter()
         gathered = await gather(query, reader, self._parts.retriever, self._settings.evidence)

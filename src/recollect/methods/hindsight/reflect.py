@@ -29,7 +29,7 @@ from recollect.methods.hindsight.opinions import (
     take_steps,
 )
 from recollect.models.language import Prompt, Role
-from recollect.ports import Derive, Follow, Response, unheard
+from recollect.ports import Derive, Listener, Response, ignore_event
 from recollect.store.profiles import read_profile
 from recollect.store.protocol import StoreReader
 from recollect.text.fence import DATA_RULE, fenced
@@ -127,7 +127,7 @@ class Reflector:
     def __init__(self, parts: Dependencies, settings: ReflectSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or ReflectSettings()
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
         """Reflect; what is derived are the opinions that were formed or revised."""
         began = time.perf_counter()
         gathered = await gather(query, reader, self._parts.retriever, self._settings.evidence)

@@ -12,13 +12,13 @@ from recollect.domain.loops import Trace
 from recollect.domain.queries import Query
 from recollect.domain.usage import Usage
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.memr3.loop import Begun, Loop
+from recollect.methods.memr3.loop import InitialRetrieval, Loop
 from recollect.methods.memr3.prompts import answer_prompt
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.state import State
 from recollect.methods.memr3.trace import steps_of
 from recollect.models.language import Reply
-from recollect.ports import Follow, Response, unheard
+from recollect.ports import Listener, Response, ignore_event
 from recollect.store.protocol import StoreReader
 
 
@@ -33,7 +33,7 @@ class EvidenceGapResponder:
     def __init__(self, parts: Dependencies, settings: LoopSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or LoopSettings()
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
         """Answer; where there is nothing in scope, no model is asked.
 
         Raises:
@@ -43,7 +43,7 @@ class EvidenceGapResponder:
         return Response(answer=await self.answered(query, reader, follow))
 
     async def answered(
-        self, query: Query, reader: StoreReader, follow: Follow = unheard, begun: Begun | None = None
+        self, query: Query, reader: StoreReader, follow: Listener = ignore_event, begun: InitialRetrieval | None = None
     ) -> Answer:
         """The answer; ``follow`` is told of each iteration when it is over.
 

@@ -18,7 +18,7 @@ from recollect.methods.memr3.snippets import numbered
 from recollect.methods.memr3.state import State, query_text, reflected, retrieved, unseen
 from recollect.methods.memr3.track import Generated, require_retrieved, tracked
 from recollect.models.language import LanguageModel, Reply
-from recollect.ports import Follow, Retriever
+from recollect.ports import Listener, Retriever
 from recollect.recall.settings import Arm
 from recollect.store.protocol import StoreReader
 
@@ -28,7 +28,7 @@ CUT_SHORT: Final = "iteration {number} failed, and the answer rests on what was 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class InitialRetrieval:
     """A first retrieval that was made elsewhere, and what a model has made of it already: the loop goes on from there.
 
     ``evidence`` is in the order of its numbers, which the reply names. ``seconds`` is what retrieving took.
@@ -53,8 +53,8 @@ class Loop:
     retriever: Retriever
     model: LanguageModel
     settings: LoopSettings
-    follow: Follow
-    begun: Begun | None = None
+    follow: Listener
+    begun: InitialRetrieval | None = None
     rounds: list[Round] = field(default_factory=list)
     recalls: list[Recall] = field(default_factory=list)
     replies: list[Reply[Generated]] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Loop:
         )
         return state
 
-    def _taken_over(self, state: State, begun: Begun) -> State:
+    def _taken_over(self, state: State, begun: InitialRetrieval) -> State:
         """The state after a retrieval that was made elsewhere: it is masked like any other."""
         self.recalls.extend(begun.recalls)
         return retrieved(state, "", numbered(begun.evidence, 0))

@@ -16,7 +16,7 @@ from recollect.errors import InvalidInput
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.recmem.beside import in_conversation
 from recollect.models.language import Prompt, Role
-from recollect.ports import Follow, Response, unheard
+from recollect.ports import Listener, Response, ignore_event
 from recollect.store.protocol import StoreReader
 from recollect.text.fence import DATA_RULE
 
@@ -91,7 +91,7 @@ class TierAnswerer:
     def __init__(self, parts: Dependencies, settings: TierSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or TierSettings()
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
         """Recall from each tier, and answer from that; where nothing is found, no model is asked."""
         began = time.perf_counter()
         tiers = self._tiers(query, consolidated=await _consolidated(reader, query.scope.as_of))

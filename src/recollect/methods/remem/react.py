@@ -19,7 +19,7 @@ from recollect.methods.remem.prompts import STEP, Done, answer_prompt, step_prom
 from recollect.methods.remem.settings import ReactSettings
 from recollect.methods.remem.tools import Toolkit
 from recollect.models.language import LanguageModel, Reply
-from recollect.ports import Follow, Response, unheard
+from recollect.ports import Listener, Response, ignore_event
 from recollect.store.protocol import StoreReader
 
 CUT_SHORT: Final = "step {number} failed, and the answer rests on what was found until then: {error}"
@@ -33,7 +33,7 @@ class RecollectionResponder:
     def __init__(self, parts: Dependencies, settings: ReactSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or ReactSettings()
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
         """Search and answer; where the bank has no gists and no facts, no model is asked.
 
         Raises:
@@ -77,7 +77,7 @@ class Walk:
     toolkit: Toolkit
     model: LanguageModel
     steps: int
-    follow: Follow
+    follow: Listener
     done: list[Done] = field(default_factory=list)
     draft: str = ""
     trace: list[Step] = field(default_factory=list)

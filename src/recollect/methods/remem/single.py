@@ -13,7 +13,7 @@ from recollect.methods.remem.observe import came_of
 from recollect.methods.remem.prompts import single_prompt
 from recollect.methods.remem.settings import ToolSettings
 from recollect.methods.remem.tools import Toolkit
-from recollect.ports import Follow, Response, unheard
+from recollect.ports import Listener, Response, ignore_event
 from recollect.store.protocol import StoreReader
 
 
@@ -23,7 +23,7 @@ class SinglePassResponder:
     def __init__(self, parts: Dependencies, settings: ToolSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or ToolSettings()
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
         """Retrieve and answer; where nothing is found, no model is asked.
 
         Raises:

@@ -8,7 +8,7 @@ from recollect.domain.answers import Answer, AnswerReceipt, Step, citation_of
 from recollect.domain.queries import Query
 from recollect.domain.usage import Usage
 from recollect.methods.dependencies import Dependencies
-from recollect.ports import Follow, Response, unheard
+from recollect.ports import Listener, Response, ignore_event
 from recollect.store.protocol import StoreReader
 
 
@@ -16,7 +16,7 @@ class Quoter:
     def __init__(self, dependencies: Dependencies) -> None:
         self._retriever = dependencies.retriever
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Follow = unheard) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
         began = time.perf_counter()
         found = await self._retriever.retrieve(query, reader)
         best = found.evidence[:1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from recollect import Memory, Message
-from recollect.app.staff import Crew
+from recollect.app.services import ModelPool
 from recollect.domain.changes import Changeset
 from recollect.domain.jobs import Job
 from recollect.methods.hindsight.replies import ExtractedFacts
@@ -40,7 +40,7 @@ async def test_what_jobs_wait_for_is_told_once_and_found_without_reading_the_que
         await store.settle(job, error=error, retry_at=LATER, now=NOW)
     monkeypatch.setattr(store, "jobs", read)
     moment = NOW
-    work = Crew(FunctionModel(lambda *_: None), clock=lambda: moment).work(store, [])
+    work = ModelPool(FunctionModel(lambda *_: None), clock=lambda: moment).work(store, [])
     assert await work.held_up() == ("jobs wait: 5: all are spent", "jobs wait: none")
     moment = LATER
     assert await work.held_up() == (), "they are due again"

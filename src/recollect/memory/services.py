@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from recollect.errors import NoModel
 from recollect.models.language import LanguageModel, Role
-from recollect.ports import Consolidator
-from recollect.store.protocol import Store
+from recollect.ports import Consolidator, Retriever
+from recollect.store.protocol import Store, StoreReader
 
 
-class Work(Protocol):
+class JobRunner(Protocol):
     """Background work on one bank."""
 
     def wake(self) -> None:
@@ -37,13 +38,25 @@ class BankModel(LanguageModel, Protocol):
         ...
 
 
-class Staff(Protocol):
+class Services(Protocol):
     """The language models of a memory, and the workers that use them."""
 
     def model(self, store: Store) -> BankModel:
         """The model that works for a bank and keeps its ledger."""
         ...
 
-    def work(self, store: Store, consolidators: Sequence[Consolidator]) -> Work | None:
+    def work(self, store: Store, consolidators: Sequence[Consolidator]) -> JobRunner | None:
         """Background work on a bank; ``None`` where no model is configured."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BankParts:
+    """What finds, reads and thinks for a bank. Nothing of it changes the bank, except that ``model`` keeps its ledger.
+
+    ``retriever`` is the recipe's own, and is given ``reader``. ``model`` keeps to the bank's limits.
+    """
+
+    retriever: Retriever
+    reader: StoreReader
+    model: LanguageModel

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from recollect.app.settings import DEFAULT
 from recollect.domain.limits import Limit
 from recollect.errors import LimitReached, NoModel
-from recollect.memory.staff import Work
+from recollect.memory.services import JobRunner
 from recollect.models.language import LanguageModel, Role
 from recollect.models.languages.metered import Metered
 from recollect.models.languages.states import beside
@@ -25,7 +25,7 @@ WORKING_ROLES: Final = (Role.EXTRACT, Role.CONSOLIDATE)
 _WANTS: Final = (LimitReached.__name__, NoModel.__name__)  # for want of what jobs are put off
 
 
-class Crew:
+class ModelPool:
     """A language model for all banks, metered for each, and a worker for each in the background.
 
     Args:
@@ -58,7 +58,7 @@ class Crew:
         folder = states_folder(store)
         return self._model if folder is None else beside(self._model, folder)
 
-    def work(self, store: Store, consolidators: Sequence[Consolidator]) -> Work | None:
+    def work(self, store: Store, consolidators: Sequence[Consolidator]) -> JobRunner | None:
         """Background work on a bank; ``None`` where no model is configured."""
         if isinstance(self._model, NoLanguageModel):
             return None
