@@ -12,7 +12,12 @@ bytes=$(wc -c < "$(ls "$place"/dist/recollect-[0-9]*.whl)")
 echo "the wheel of recollect has $bytes bytes"
 [ "$bytes" -lt 1000000 ] || { echo "that is over 1 MB"; exit 1; }
 
+size() { find "$place/env" -type f -print0 | xargs -0 wc -c | awk '$2 != "total" { sum += $1 } END { print sum }'; }
+empty=$(size)
 install "$place"/dist/recollect-[0-9]*.whl
+bytes=$(($(size) - empty))
+echo "the environment has $((bytes / 1000000)) MB without what it came with (pip and the like, $((empty / 1000000)) MB)"
+[ "$bytes" -lt 215000000 ] || { echo "that is over 215 MB: see what brings it"; exit 1; }
 cd "$place"
 ./env/bin/recollect demo
 status=0

@@ -11,6 +11,7 @@ from standin_model import standin
 from recollect import Memory, Message
 from recollect._tokenizer import is_wordllama_installed
 from recollect.app import parts
+from recollect.domain.facts import Fact
 from recollect.domain.items import ItemKind
 from recollect.domain.links import LinkKind
 from recollect.domain.queries import NO_VECTORS
@@ -166,7 +167,7 @@ async def test_recmem_says_that_nothing_recurs(tmp_path, monkeypatch, caplog):
 async def test_remems_tool_looks_by_words_and_says_so(tmp_path):
     async with Memory.open(tmp_path, embedder="none", recipe="remem", model="none") as memory:
         bank = await memory.bank("bank")
-        await bank.retain(Message(id="m", text="E92 was the R17 of E69 from 1980 to 1984."), session="s", wait=True)
+        await bank.add_facts(Fact(subject="E92", predicate="was the R17 of", object="E69"))
         (triple,) = await bank.items(ItemKind.TRIPLE)
         tools = bank.tools()
         found = await tools.semantic_retrieve("R17")
