@@ -119,7 +119,7 @@ async def test_an_extract_made_anew_is_the_one_that_what_is_left_would_have_had(
         made = await summaries(bank)
         for segment in await bank._store.segments():
             if segment.sealed:
-                left = await bank._store.segment_messages(segment.number)
+                left = (await bank._store.segment_messages([segment.number]))[segment.number]
                 assert made[f"summary:{segment.number}"] == extracted(segment, left, frozenset())
 
 
@@ -128,7 +128,7 @@ async def test_forgetting_a_whole_segment_takes_its_summary(tmp_path):
         bank = await memory.bank("b")
         await bank.retain(said(*range(12)))
         first, *rest = await bank._store.segments()
-        gone = [message.id for message in await bank._store.segment_messages(first.number)]
+        gone = [message.id for message in (await bank._store.segment_messages([first.number]))[first.number]]
         await bank.forget(messages=gone)
         assert first.number not in [segment.number for segment in await bank._store.segments()]
         assert "summary:0" not in await summaries(bank)

@@ -188,11 +188,9 @@ async def _bare(reader: SegmentReader) -> list[Sealed]:
     """The segments that were sealed without a summary."""
     sealed = [segment for segment in await reader.segments() if segment.sealed]
     summed = await _summed((segment.number for segment in sealed), reader)
-    return [
-        Sealed(segment=segment, messages=tuple(await reader.segment_messages(segment.number)))
-        for segment in sealed
-        if segment.number not in summed
-    ]
+    bare = [segment for segment in sealed if segment.number not in summed]
+    messages = await reader.segment_messages([segment.number for segment in bare])
+    return [Sealed(segment=segment, messages=tuple(messages.get(segment.number, ()))) for segment in bare]
 
 
 def _items(turns: Sequence[Turn], extracted: Sequence[Extracted]) -> list[Item]:

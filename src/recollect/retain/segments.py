@@ -71,16 +71,28 @@ class SegmentText:
 
 
 async def read_segment(reader: SegmentReader, number: int, *, as_of: datetime | None = None) -> SegmentText:
-    """A segment's text, of what is left of its messages; empty where nothing is, or where there is no such segment.
+    """Return the text of one segment, as :func:`read_segments` reads it."""
+    (text,) = await read_segments(reader, [number], as_of=as_of)
+    return text
 
-    ``as_of``: only of messages that were recorded by then. What of a sealed segment's end was recorded later is
-    missing, and it is not sealed then. The text of a sealed one never changes, unless something of it is forgotten;
-    that of an open one only grows.
+
+async def read_segments(
+    reader: SegmentReader, numbers: Sequence[int], *, as_of: datetime | None = None
+) -> list[SegmentText]:
+    """Return the texts of segments in the given order. Each contains the messages of the segment that still exist.
+
+    The text is empty if no message exists, or if there is no such segment. ``as_of`` keeps only messages that were
+    recorded by then; a sealed segment whose end was recorded later does not count as sealed. The text of a sealed
+    segment changes only if some of it is forgotten. The text of an open segment only grows.
     """
-    messages = await reader.segment_messages(number)
-    segments = await reader.segments([number])
-    known = tuple(m for m in messages if as_of is None or m.recorded <= as_of)
-    return segment_text(segments[0], known) if segments and known else SegmentText(number=number)
+    messages = await reader.segment_messages(numbers)
+    segments = {segment.number: segment for segment in await reader.segments(numbers)}
+    texts = []
+    for number in numbers:
+        known = tuple(m for m in messages.get(number, ()) if as_of is None or m.recorded <= as_of)
+        found = known and number in segments
+        texts.append(segment_text(segments[number], known) if found else SegmentText(number=number))
+    return texts
 
 
 def segment_text(segment: Segment, messages: Sequence[StoredMessage]) -> SegmentText:

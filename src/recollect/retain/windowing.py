@@ -50,7 +50,7 @@ async def windowed(
         _or_begun(_open_in(stream), there, fresh[0]),
     )
     changed = (*ended, *(segment for segment in windows if there.get(segment.number) != segment))
-    kept = {s.number: await reader.segment_messages(s.number) for s in changed if s.sealed and s.number in there}
+    kept = await reader.segment_messages([one.number for one in changed if one.sealed and one.number in there])
     return Windowed(segments=changed, stream=after, sealed=_sealed(changed, kept, fresh))
 
 

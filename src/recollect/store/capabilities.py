@@ -48,8 +48,11 @@ class SegmentReader(StoreReader, Protocol):
         """
         ...
 
-    async def segment_messages(self, number: int) -> list[StoredMessage]:
-        """The messages of which a segment holds some, in the order in which they were kept; none for an unknown one."""
+    async def segment_messages(self, numbers: Iterable[int]) -> dict[int, list[StoredMessage]]:
+        """Return the messages of these segments by segment number, in the order in which the messages were kept.
+
+        A message belongs to a segment that contains any part of it. An unknown segment has no entry.
+        """
         ...
 
 

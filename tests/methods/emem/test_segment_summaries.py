@@ -9,7 +9,7 @@ from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job
 from recollect.errors import ModelUnavailable
 from recollect.methods.emem.prompts import Summary, assist_prompt
-from recollect.methods.emem.reading import read
+from recollect.methods.emem.reading import read_scoped
 from recollect.methods.emem.summarise import Summariser, told
 from recollect.models.language import Role
 from recollect.retain.embed import embed_items
@@ -88,7 +88,7 @@ async def test_the_prompt_begins_as_an_assistants_does():
         job, *_ = jobs_of(bank, await bank.say(*TALK))
         model = ScriptedModel([WRITTEN])
         await summed_up(bank, model, job)
-        reading = await read(bank.store, 0, query("").scope)
+        (reading,) = await read_scoped(bank.store, [0], query("").scope)
     (prompt,) = model.prompts
     assist = assist_prompt(reading, query("Where is the kite?"))
     assert (prompt.role, prompt.operation, prompt.subject) == (Role.ASSIST, "emem.summarise", "segment:0")

@@ -22,7 +22,7 @@ from recollect.methods.emem.evidence import evidence_within
 from recollect.methods.emem.known import Ending, Known, told
 from recollect.methods.emem.master import Aggregated, Plan, answer_prompt, plan_prompt, require_quotes
 from recollect.methods.emem.quotes import Quote, in_order
-from recollect.methods.emem.reading import read
+from recollect.methods.emem.reading import read_scoped
 from recollect.methods.emem.route import Routed, Router
 from recollect.methods.emem.settings import Mode, ReconstructionSettings
 from recollect.models.language import Reply
@@ -101,9 +101,9 @@ class Reconstructor:
         began = time.perf_counter()
         asked = replace(query, text=question)
         routed = await self._router.route(asked, reader)
-        segments = require_segments(reader)
-        pairs = [(one, await read(segments, one.number, query.scope)) for one in routed.activated]
-        open_ = tuple(pair for pair in pairs if pair[1].text)
+        numbers = [one.number for one in routed.activated]
+        texts = await read_scoped(require_segments(reader), numbers, query.scope)
+        open_ = tuple(pair for pair in zip(routed.activated, texts, strict=True) if pair[1].text)
         step = told(routed.activated, time.perf_counter() - began)
         readings = [reading for _, reading in open_]
         assisted = await ask_all(asked, readings, self._model, concurrency=self._settings.concurrency)

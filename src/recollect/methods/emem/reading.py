@@ -10,7 +10,7 @@ from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Scope
 from recollect.domain.time import Interval, at_instant
-from recollect.retain.segments import SegmentText, read_segment
+from recollect.retain.segments import SegmentText, read_segments
 from recollect.store.capabilities import SegmentReader
 from recollect.store.protocol import StoreReader
 
@@ -52,20 +52,25 @@ def segment_id(number: int) -> str:
     return f"segment:{number}"
 
 
-async def read(reader: SegmentReader, number: int, scope: Scope) -> Reading:
-    """Read a segment as a scope lets it be read; its text is empty where nothing of it may be seen.
+async def read_scoped(reader: SegmentReader, numbers: Sequence[int], scope: Scope) -> list[Reading]:
+    """Read segments within a scope, in the given order. A text is empty if the scope allows nothing of its segment.
 
-    It holds what was recorded by ``as_of``, without messages that are excluded or are not of the sessions and speakers
-    that are asked for; ``during`` keeps those whose turns were said in that time, or speak of it. Where none of these
-    narrows the scope, the text of a sealed segment is the same at every time.
+    A text has what was recorded by ``as_of``, without excluded messages and without other sessions and speakers than
+    the requested ones. ``during`` keeps the messages whose turns were said in that time or speak of it. Without any of
+    these restrictions, the text of a sealed segment is always the same.
     """
-    found = await read_segment(reader, number, as_of=scope.as_of)
-    seen = [message for message in found.messages if _is_open(message, scope)]
+    found = await read_segments(reader, numbers, as_of=scope.as_of)
+    seen = [message for one in found for message in one.messages if _is_open(message, scope)]
     if scope.during is not None:
         seen = await _in_time(seen, scope.during, scope.as_of, reader)
     kept = {message.id for message in seen}
-    lines = [(message, line) for message, line in lines_of(found) if message.id in kept]
-    return replace(reading_of(number, lines), stable=found.sealed and len(lines) == len(found.messages))
+    return [_reading_with(one, kept) for one in found]
+
+
+def _reading_with(segment: SegmentText, kept: Collection[str]) -> Reading:
+    """Return a segment with the lines of some messages alone."""
+    lines = [(message, line) for message, line in lines_of(segment) if message.id in kept]
+    return replace(reading_of(segment.number, lines), stable=segment.sealed and len(lines) == len(segment.messages))
 
 
 def lines_of(segment: SegmentText) -> list[tuple[StoredMessage, str]]:

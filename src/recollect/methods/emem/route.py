@@ -19,7 +19,7 @@ from recollect.methods.emem.activation import Activated, Hit, activate, by_segme
 from recollect.methods.emem.evidence import evidence_within
 from recollect.methods.emem.pathways import TO_TURNS, Brought, Looked, look, reports_of, view_for, weight_of
 from recollect.methods.emem.places import places_of
-from recollect.methods.emem.reading import read, segment_id
+from recollect.methods.emem.reading import read_scoped, segment_id
 from recollect.methods.emem.settings import Pathway, RouteSettings
 from recollect.recall.analyze import read_question
 from recollect.retain.summarise import summary_id
@@ -82,9 +82,9 @@ class Router:
             return _noted(await self.plain.retrieve(query, reader), why_not)
         began = time.perf_counter()
         routed = await self.route(query, reader)
-        segments = require_segments(reader)
-        read_ = [(one, await read(segments, one.number, query.scope)) for one in routed.activated]
-        pairs = [pair for pair in read_ if pair[1].text]
+        numbers = [one.number for one in routed.activated]
+        readings = await read_scoped(require_segments(reader), numbers, query.scope)
+        pairs = [pair for pair in zip(routed.activated, readings, strict=True) if pair[1].text]
         evidence, cut = await asyncio.to_thread(evidence_within, pairs, query.max_tokens)
         receipt = replace(
             routed.receipt,

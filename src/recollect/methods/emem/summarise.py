@@ -14,7 +14,7 @@ from recollect.domain.jobs import Job
 from recollect.domain.queries import Scope
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.emem.prompts import SUMMARISE, Summary, summary_prompt
-from recollect.methods.emem.reading import Reading, read
+from recollect.methods.emem.reading import Reading, read_scoped
 from recollect.ports import Derive
 from recollect.retain.summarise import EXTRACTIVE, index_summaries, summary_id
 from recollect.store.capabilities import SegmentReader, require_segments
@@ -50,7 +50,7 @@ class Summariser:
         A segment that has a summary already, or of which nothing is left, costs no call.
         """
         number, segments = int(job.payload), require_segments(reader)
-        reading = await read(segments, number, Scope())
+        (reading,) = await read_scoped(segments, [number], Scope())
         summary = None
         if reading.text and await _extract_of(number, reader) is not None:
             summary = (await self._parts.model.generate(summary_prompt(reading), Summary)).value
@@ -67,7 +67,8 @@ class Summariser:
         extract = await _extract_of(reading.number, reader)
         if extract is None:
             return Changeset()
-        if (await read(reader, reading.number, Scope())).text != reading.text:
+        (present,) = await read_scoped(reader, [reading.number], Scope())
+        if present.text != reading.text:
             return Changeset(jobs=(_job(reading.number, extract.sources),))
         text = told(summary)
         item = replace(extract, text=text, label=MODEL, tokens=count_tokens(text))

@@ -35,7 +35,13 @@ from recollect.store.sqlite.database import Database, read_state
 from recollect.store.sqlite.feed import SqliteFeed, load_items, loaded_items
 from recollect.store.sqlite.fetch import fetch_all
 from recollect.store.sqlite.rows import Row, entity_from, merge_from, message_from, session_from, utc_from
-from recollect.store.sqlite.segments import messages_in, segments_by_message, segments_in, stream_of, unsegmented
+from recollect.store.sqlite.segments import (
+    messages_by_segment,
+    segments_by_message,
+    segments_in,
+    stream_of,
+    unsegmented,
+)
 from recollect.store.sqlite.sql import query
 
 P = ParamSpec("P")
@@ -134,8 +140,8 @@ class SqliteReader:
     async def segments_of(self, messages: Iterable[str]) -> dict[str, tuple[int, ...]]:
         return await self._reading(segments_by_message, messages)
 
-    async def segment_messages(self, number: int) -> list[StoredMessage]:
-        return await self._reading(messages_in, number)
+    async def segment_messages(self, numbers: Iterable[int]) -> dict[int, list[StoredMessage]]:
+        return await self._reading(messages_by_segment, numbers)
 
     async def unread(self) -> list[StoredMessage]:
         return [message_from(row) for row in await self._read("unread")]

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 
 from recollect.domain.messages import StoredMessage
 from recollect.domain.segments import Segment, Stream
@@ -64,9 +65,10 @@ def unsegmented(connection: sqlite3.Connection) -> list[StoredMessage]:
     return [message_from(row) for row in connection.execute(query("unsegmented"))]
 
 
-def messages_in(connection: sqlite3.Connection, number: int) -> list[StoredMessage]:
-    """The messages that a window holds some of."""
-    return [message_from(row) for row in connection.execute(query("segment_messages"), (number,))]
+def messages_by_segment(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, list[StoredMessage]]:
+    """Return the messages of windows by window number."""
+    rows = connection.execute(query("segment_messages"), (json.dumps(list(numbers)),))
+    return {number: [message_from(row[:-1]) for row in group] for number, group in groupby(rows, key=itemgetter(-1))}
 
 
 def torn_segments(connection: sqlite3.Connection) -> tuple[TornSegment, ...]:

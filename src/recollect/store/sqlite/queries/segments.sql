@@ -34,9 +34,11 @@ WHERE m.id IN (SELECT value FROM json_each(?)) AND r.listed AND m.seq BETWEEN r.
 ORDER BY m.seq, r.number;
 
 -- name: segment_messages
-SELECT m.id, m.session, m.position, m.speaker, m.role, m.text, m.captions, m.at, m.at_offset, m.recorded, m.important
+SELECT
+    m.id, m.session, m.position, m.speaker, m.role, m.text, m.captions, m.at, m.at_offset, m.recorded, m.important,
+    r.number
 FROM segment_range r CROSS JOIN message m ON m.seq BETWEEN r.first AND r.upto
-WHERE r.number = ? ORDER BY m.seq;
+WHERE r.number IN (SELECT value FROM json_each(?)) ORDER BY r.number, m.seq;
 
 -- name: torn_segments
 SELECT r.number, a.id, iif(a.seq = r.first, r.start, 0), z.id, iif(z.seq = r.last, r.finish, NULL)
