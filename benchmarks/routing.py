@@ -148,7 +148,8 @@ async def held_in_segments(
 ) -> Held:
     """Keep a conversation in a bank of its own, in memory."""
     encoder = TurnEncoder(embedder, settings=EncodeSettings(segments=settings))
-    store = folder.open(f"bank{len(folder.names())}", embedder=embedder.name, dimension=embedder.dimension)
+    name = f"bank{len(await folder.names())}"
+    store = await folder.open(name, embedder=embedder.name, dimension=embedder.dimension)
     for session in conversation.sessions:
         changes = await encoder.encode(session.messages, session=session.id, reader=store, now=session.at)
         await store.commit(changes)

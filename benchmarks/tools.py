@@ -167,7 +167,7 @@ async def _measure_size(options: Options, facts: int) -> list[Row]:
 async def _fill(folder: Path, graph: ToolGraph) -> None:
     """Write the bank as a worker would: what was made of some messages at a time."""
     embedder, banks = embedder_named("wordllama"), SqliteFolder(folder)
-    store = banks.open(BANK, embedder=embedder.name, dimension=embedder.dimension)
+    store = await banks.open(BANK, embedder=embedder.name, dimension=embedder.dimension)
     for at in range(0, graph.messages, BATCH):
         await store.commit(await graph.changeset(embedder, range(at, min(at + BATCH, graph.messages))))
     await banks.close()

@@ -7,6 +7,7 @@
     │   ├── NaiveDatetime        a time without a zone
     │   ├── MalformedLine        a line of an input file; carries its number
     │   └── BadBankName          a name that a bank cannot have
+    │       └── BankNameTaken    a bank has the name in another spelling; carries the bank's name
     ├── BankNotFound             this store has no bank of that name
     ├── MessageConflict          the bank has another message with the same id
     ├── StoreError               the store cannot do the operation
@@ -59,6 +60,20 @@ class MalformedLine(InvalidInput):
 
 class BadBankName(InvalidInput):
     """A name cannot be a bank's name. The name becomes a file name, and must not lead out of its folder."""
+
+
+class BankNameTaken(BadBankName):
+    """A bank has this name in another spelling: in other cases, or in another Unicode form.
+
+    ``bank`` is the bank's own name.
+    """
+
+    def __init__(self, name: str, bank: str) -> None:
+        super().__init__(
+            f"there is a bank {bank!r}, and {name!r} is the same name in another spelling; use {bank!r}, or a name "
+            "that differs in more than case or Unicode form"
+        )
+        self.bank = bank
 
 
 class BankNotFound(RecollectError, LookupError):

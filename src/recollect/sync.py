@@ -224,6 +224,7 @@ class Bank(_Facade[AsyncBank]):
     add_background = _waiting(AsyncBank.add_background)
     work = _waiting(AsyncBank.work)
     rest = _waiting(AsyncBank.rest)
+    close = _waiting(AsyncBank.close)
     jobs = _waiting(AsyncBank.jobs)
     retry_job = _waiting(AsyncBank.retry_job)
     drop_job = _waiting(AsyncBank.drop_job)
@@ -269,6 +270,7 @@ class Memory(_Facade[BaseMemory]):
     bank = _giving_bank(app.Memory.bank)
     rebuild = _giving_bank(app.Memory.rebuild)
     banks = _waiting(app.Memory.banks)
+    banks_with_jobs = _waiting(app.Memory.banks_with_jobs)
     info = _waiting(app.Memory.info)
     drop = _waiting(app.Memory.drop)
 

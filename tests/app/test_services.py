@@ -28,7 +28,7 @@ async def test_what_jobs_wait_for_is_told_once_and_found_without_reading_the_que
     def read(*_):
         raise AssertionError("the whole queue is read with every write")
 
-    store = SqliteFolder(":memory:").open("ada", embedder="hash-8", dimension=8)
+    store = await SqliteFolder(":memory:").open("ada", embedder="hash-8", dimension=8)
     await store.commit(Changeset(jobs=tuple(Job(id=f"j{n}", kind="k", payload="") for n in range(5))))
     for error in (
         "LimitReached: 5: all are spent",

@@ -427,3 +427,17 @@ async def test_the_time_reader_is_chosen_by_environment_and_file(tmp_path, monke
     assert len(model.prompts) == 1
     with pytest.raises(InvalidInput, match="none, model or st:NAME_OR_FOLDER"):
         await open_memory(replace(settings, time_reader="clock"))
+
+
+def test_how_much_is_open_at_a_time_is_chosen_too(tmp_path):
+    (tmp_path / "recollect.toml").write_text("open_banks = 7\nopen_megabytes = 8\n", "utf-8")
+    filed = settings_from({}, store=str(tmp_path)).open_limits
+    assert (filed.banks, filed.megabytes) == (7, 8)
+    given = settings_from({"RECOLLECT_OPEN_BANKS": "9"}, store=str(tmp_path)).open_limits
+    assert (given.banks, given.megabytes) == (9, 8)
+    for wrong in ({"RECOLLECT_OPEN_BANKS": "many"}, {"RECOLLECT_OPEN_MEGABYTES": "0"}):
+        with pytest.raises(InvalidInput):
+            settings_from(wrong)
+    (tmp_path / "recollect.toml").write_text('open_banks = "7"\n', "utf-8")
+    with pytest.raises(InvalidInput, match="whole number"):
+        settings_from({}, store=str(tmp_path))

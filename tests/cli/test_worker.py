@@ -108,3 +108,20 @@ def test_it_works_until_it_is_told_to_stop(cli, chat, tmp_path, served, number):
         for bank in ("first", "later")
     ]
     assert min(facts) > 0
+
+
+def test_few_banks_with_jobs_among_many(cli, chat, thinking, monkeypatch):
+    from recollect.store.sqlite.folder import SqliteFolder
+
+    thinking()
+    for bank in range(12):
+        cli("retain", chat, "--bank", f"quiet{bank}", "--recipe", "tempr")
+    for bank in ("first", "second"):
+        cli("retain", chat, "--bank", bank, *HINDSIGHT)
+    opened = []
+    make = SqliteFolder._made
+    monkeypatch.setattr(SqliteFolder, "_made", lambda self, name, *how: opened.append(name) or make(self, name, *how))
+    assert cli("worker", "--once", *HINDSIGHT).code == 0
+    assert sorted(opened) == ["first", "second"]
+    for bank in ("first", "second"):
+        assert cli("jobs", "--bank", bank, "--json").json() == []

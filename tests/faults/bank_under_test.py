@@ -109,7 +109,7 @@ class Seen:
 async def seen_in(folder: Path) -> Seen:
     banks, embedder = SqliteFolder(folder), HashEmbedder()
     try:
-        store = banks.open(NAME, embedder=embedder.name, dimension=embedder.dimension, create=False)
+        store = await banks.open(NAME, embedder=embedder.name, dimension=embedder.dimension, create=False)
         parts = [part async for part in store.dump()]
         names = {entity.id: entity.name for part in parts for entity in part.entities}
         return Seen(

@@ -145,8 +145,8 @@ class Meddled(HashEmbedder):
         self.written = 0
 
     async def embed(self, texts, *, purpose="document"):
-        if purpose == "document" and self._rng.random() < 0.7 and (self._banks.names()):
-            store = self._banks.open(NAME, embedder=self.name, dimension=self.dimension)
+        if purpose == "document" and self._rng.random() < 0.7 and await self._banks.names():
+            store = await self._banks.open(NAME, embedder=self.name, dimension=self.dimension)
             self.written += 1
             await store.commit(Changeset(settings=(("meddled", str(self.written)),)))
         return await super().embed(texts, purpose=purpose)

@@ -122,7 +122,7 @@ class Life:
 @asynccontextmanager
 async def lived():
     folder, embedder = SqliteFolder(":memory:"), HashEmbedder()
-    store = folder.open("memory", embedder=embedder.name, dimension=embedder.dimension)
+    store = await folder.open("memory", embedder=embedder.name, dimension=embedder.dimension)
     said = [
         Message(id=f"m{n}", text=f"Heron number {n} stood at the mill.", speaker="Ada", at=AT + timedelta(minutes=n))
         for n in range(12)

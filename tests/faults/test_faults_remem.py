@@ -168,7 +168,7 @@ def fact(number):
 @asynccontextmanager
 async def lived():
     folder, embedder = SqliteFolder(":memory:"), HashEmbedder()
-    store = folder.open("memory", embedder=embedder.name, dimension=embedder.dimension)
+    store = await folder.open("memory", embedder=embedder.name, dimension=embedder.dimension)
     facts = [fact(n) for n in range(12)]
     vectors = await embedder.embed([one.text for one in facts])
     items = tuple(

@@ -158,20 +158,20 @@ async def test_what_is_another_banks_is_left_alone(tmp_path):
 
 async def test_a_bank_whose_states_cannot_be_removed_is_not_dropped(tmp_path, monkeypatch):
     folder = SqliteFolder(tmp_path)
-    folder.open("ada", embedder="hash-8", dimension=8)
+    await folder.open("ada", embedder="hash-8", dimension=8)
     keep_state(tmp_path / "ada.states")
     with monkeypatch.context() as patch:
         patch.setattr(states.shutil, "rmtree", lambda path, ignore_errors: None)
         with pytest.raises(StoreUnavailable, match=r"the bank 'ada' cannot be erased: ada.states"):
             await folder.drop("ada")
-    assert folder.names() == ("ada",)
+    assert await folder.names() == ("ada",)
     await folder.drop("ada")
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == [".recollect.lock"]
 
 
 async def test_each_bank_has_its_own_folder_and_only_where_a_model_keeps_states(tmp_path):
     folder = SqliteFolder(tmp_path)
-    ada, bram = (folder.open(name, embedder="hash-8", dimension=8) for name in ("ada", "bram"))
+    ada, bram = [await folder.open(name, embedder="hash-8", dimension=8) for name in ("ada", "bram")]
     plain = ModelPool(FunctionModel(lambda *_: "yes"), clock=lambda: NOW)
     assert plain.model(ada) is plain.model(ada)
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
@@ -179,13 +179,13 @@ async def test_each_bank_has_its_own_folder_and_only_where_a_model_keeps_states(
     folders = [crew.model(store)._model.of(Role.ASSIST).folder for store in (ada, bram)]
     assert folders == [tmp_path / "ada.states", tmp_path / "bram.states"]
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["ada.states", "bram.states"]
-    assert folder.names() == ("ada", "bram")
+    assert await folder.names() == ("ada", "bram")
     await folder.close()
 
 
 async def test_a_bank_in_memory_has_no_states():
     folder = SqliteFolder(":memory:")
-    store = folder.open("ada", embedder="hash-8", dimension=8)
+    store = await folder.open("ada", embedder="hash-8", dimension=8)
     keeping = Keeping()
     assert states_folder(store) is None
     assert ModelPool(keeping, clock=lambda: NOW).model(store)._model is keeping

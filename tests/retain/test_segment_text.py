@@ -172,7 +172,7 @@ async def kept(texts, window, cuts):
     """What a bank holds of messages that are kept in one call, or in several: segments, summaries, stream, lines."""
     length, overlap = window
     folder, embedder = SqliteFolder(":memory:"), HashEmbedder(8)
-    store = folder.open("b", embedder=embedder.name, dimension=8)
+    store = await folder.open("b", embedder=embedder.name, dimension=8)
     encoder = TurnEncoder(embedder, settings=EncodeSettings(segments=SegmentSettings(length=length, overlap=overlap)))
     messages = [Message(id=f"m{n}", text=text, speaker="A", at=AT) for n, text in enumerate(texts)]
     edges = sorted({0, *cuts, len(messages)})

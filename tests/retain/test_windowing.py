@@ -21,7 +21,7 @@ EMBEDDER = HashEmbedder(8)
 @pytest.fixture
 async def store():
     folder = SqliteFolder(":memory:")
-    yield folder.open("b", embedder=EMBEDDER.name, dimension=8)
+    yield await folder.open("b", embedder=EMBEDDER.name, dimension=8)
     await folder.close()
 
 
@@ -173,7 +173,7 @@ async def test_windows_of_which_nothing_is_left_go_on_with_what_comes(store, cop
     assert [segment.number for segment in await store.segments([0, 1])] == [0]
     folder = SqliteFolder(":memory:")
     if copied:
-        copy = folder.open("copy", embedder=EMBEDDER.name, dimension=8)
+        copy = await folder.open("copy", embedder=EMBEDDER.name, dimension=8)
         async for part in store.dump():
             await copy.commit(part)
         store = copy

@@ -67,8 +67,8 @@ async def test_single_items_stand_in_for_segments_and_the_receipt_says_so(tmp_pa
 
 
 async def test_a_bank_in_memory_has_no_folder_for_states(tmp_path):
-    kept = SqliteFolder(tmp_path).open("ada", embedder="hash", dimension=8)
-    passing = SqliteFolder(":memory:").open("ada", embedder="hash", dimension=8)
+    kept = await SqliteFolder(tmp_path).open("ada", embedder="hash", dimension=8)
+    passing = await SqliteFolder(":memory:").open("ada", embedder="hash", dimension=8)
     assert states_folder(kept) == tmp_path / "ada.states"
     assert states_folder(passing) is None
     with pytest.raises(MissingCapability):

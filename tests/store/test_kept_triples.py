@@ -25,8 +25,8 @@ from recollect.testing.store_triples import assert_as_by_hand, held_for, stated
 from recollect.testing.triple_material import year
 
 
-def opened(folder):
-    return folder.open("ada", embedder=EMBEDDER, dimension=DIMENSION)
+async def opened(folder):
+    return await folder.open("ada", embedder=EMBEDDER, dimension=DIMENSION)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -34,9 +34,9 @@ def opened(folder):
 async def test_any_bank_answers_any_question_as_brute_force_does(rng, count):
     folder = SqliteFolder(":memory:")
     changes = triple_material.bank(rng, count)
-    await opened(folder).commit(changes)
+    await (await opened(folder)).commit(changes)
     for _ in range(3):
-        await assert_as_by_hand(opened(folder), [entry.item for entry in changes.items], changes.links, rng)
+        await assert_as_by_hand(await opened(folder), [entry.item for entry in changes.items], changes.links, rng)
     await folder.close()
 
 
@@ -44,8 +44,8 @@ async def test_the_index_knows_when_every_item_holds():
     rng = Random(11)
     folder = SqliteFolder(":memory:")
     changes = triple_material.bank(rng, 400)
-    await opened(folder).commit(changes)
-    with opened(folder)._index.live.fresh() as index:
+    await (await opened(folder)).commit(changes)
+    with (await opened(folder))._index.live.fresh() as index:
         columns = index.table.held.view.tolist()
     assert columns == [[*when.start, *when.end] for when in (held(entry.item) for entry in changes.items)]
     await folder.close()
@@ -55,31 +55,33 @@ async def test_a_bank_that_is_opened_again_answers_as_before(tmp_path):
     rng = Random(3)
     folder = SqliteFolder(tmp_path)
     changes = triple_material.bank(rng, 50)
-    await opened(folder).commit(changes)
+    await (await opened(folder)).commit(changes)
     again = {f"i{n}": triple_material.entry(rng, n) for n in rng.sample(range(50), 8)}
     kept = {entry.item.id: entry.item for entry in changes.items}
     for id_, entry in again.items():
         item = replace(entry.item, kind=kept[id_].kind, session=kept[id_].session)
-        await opened(folder).commit(Changeset(items=(replace(entry, item=item),)))
+        await (await opened(folder)).commit(Changeset(items=(replace(entry, item=item),)))
         kept[id_] = item
     links = [link for link in changes.links if link.source not in again]
     await folder.close()
     for graph_from in (-1, 1):
         folder = SqliteFolder(tmp_path, graph_from=graph_from)
         for _ in range(40):
-            await assert_as_by_hand(opened(folder), list(kept.values()), links, rng)
+            await assert_as_by_hand(await opened(folder), list(kept.values()), links, rng)
         await folder.close()
 
 
 async def test_what_another_process_writes_is_found_and_counted(tmp_path):
     mine, other = SqliteFolder(tmp_path), SqliteFolder(tmp_path)
-    await opened(mine).commit(changes_of([message(n) for n in range(3)], items=(stated(0, held_for(None, None)),)))
-    assert (await opened(other).triples(TriplePattern(), Scope())).total == 1
-    await opened(mine).commit(Changeset(items=(stated(1, held_for(year(1980), None)),)))
+    await (await opened(mine)).commit(
+        changes_of([message(n) for n in range(3)], items=(stated(0, held_for(None, None)),))
+    )
+    assert (await (await opened(other)).triples(TriplePattern(), Scope())).total == 1
+    await (await opened(mine)).commit(Changeset(items=(stated(1, held_for(year(1980), None)),)))
     told = Scope(when=TimeFilter(start=year(1980), end=None))
-    assert await opened(other).count_triples(TriplePattern(), told, Aggregation.COUNT) == 2
-    await opened(mine).forget(Selection(messages=("m1",)))
-    assert [item.id for item in (await opened(other).triples(TriplePattern(), Scope())).items] == ["i0"]
+    assert await (await opened(other)).count_triples(TriplePattern(), told, Aggregation.COUNT) == 2
+    await (await opened(mine)).forget(Selection(messages=("m1",)))
+    assert [item.id for item in (await (await opened(other)).triples(TriplePattern(), Scope())).items] == ["i0"]
     await mine.close()
     await other.close()
 
@@ -87,7 +89,7 @@ async def test_what_another_process_writes_is_found_and_counted(tmp_path):
 async def test_the_phrases_of_what_is_forgotten_are_gone_from_the_files(tmp_path):
     secret = {"subject": "Esmeralda Quintessence", "predicate": "was smuggled across", "object": "Ouagadougou harbour"}
     folder = SqliteFolder(tmp_path)
-    store = opened(folder)
+    store = await opened(folder)
     said = [message(0, text="In other words than the model's."), message(1)]
     entry = stated(0, Triple(**secret, start=year(1980)))
     await store.commit(changes_of(said, items=(indexed(said[0]), indexed(said[1]), entry)))
@@ -104,7 +106,7 @@ async def test_the_phrases_of_a_triple_that_stays_are_not_taken_for_what_was_for
     said = [message(0, text=words), message(1)]
     for place in ("subject", "predicate", "object"):
         folder = SqliteFolder(tmp_path / place)
-        store = opened(folder)
+        store = await opened(folder)
         kept = stated(1, replace(held_for(None, None), **{place: words}))
         await store.commit(changes_of(said, items=(indexed(said[0]), kept)))
         receipt = await store.forget(Selection(messages=("m0",)), Changeset())
@@ -128,7 +130,7 @@ async def test_a_bank_of_before_is_read_and_goes_on_with_triples(tmp_path, monke
     with monkeypatch.context() as before:
         before.setattr(database, "migrations", lambda: migrations()[:5])
         folder = SqliteFolder(tmp_path)
-        opened(folder)
+        await opened(folder)
         await folder.close()
     (file,) = tmp_path.glob("*.bank")
     connection = sqlite3.connect(file)
@@ -139,7 +141,7 @@ async def test_a_bank_of_before_is_read_and_goes_on_with_triples(tmp_path, monke
     connection.commit()
     connection.close()
     folder = SqliteFolder(tmp_path)
-    store = opened(folder)
+    store = await opened(folder)
     (turn,) = await store.items(["turn:m0"])
     assert (turn.kind, turn.triple, turn.occurred) == (ItemKind.TURN, None, year(1980))
     assert (await store.triples(TriplePattern(), Scope())).total == 0
@@ -152,7 +154,7 @@ async def test_a_bank_of_before_is_read_and_goes_on_with_triples(tmp_path, monke
 
 async def test_a_damaged_time_of_a_triple_is_told(tmp_path):
     folder = SqliteFolder(tmp_path)
-    await opened(folder).commit(changes_of([message(0)], items=(stated(0, held_for(year(1980), None)),)))
+    await (await opened(folder)).commit(changes_of([message(0)], items=(stated(0, held_for(year(1980), None)),)))
     await folder.close()
     (file,) = tmp_path.glob("*.bank")
     connection = sqlite3.connect(file)
@@ -161,7 +163,7 @@ async def test_a_damaged_time_of_a_triple_is_told(tmp_path):
     connection.close()
     folder = SqliteFolder(tmp_path)
     with pytest.raises(NotABank):
-        await opened(folder).items(["i0"])
+        await (await opened(folder)).items(["i0"])
     await folder.close()
 
 

@@ -23,15 +23,15 @@ OLD = (
 )
 
 
-def opened(folder):
-    return folder.open("ada", embedder=EMBEDDER, dimension=DIMENSION)
+async def opened(folder):
+    return await folder.open("ada", embedder=EMBEDDER, dimension=DIMENSION)
 
 
 async def bank_of_before(path, monkeypatch):
     with monkeypatch.context() as before:
         before.setattr(database, "migrations", lambda: migrations()[:3])
         folder = SqliteFolder(path)
-        opened(folder)
+        await opened(folder)
         await folder.close()
     (file,) = path.glob("*.bank")
     connection = sqlite3.connect(file)
@@ -46,7 +46,7 @@ async def bank_of_before(path, monkeypatch):
 async def test_what_was_kept_before_has_no_label_and_is_not_pinned(tmp_path, monkeypatch):
     await bank_of_before(tmp_path, monkeypatch)
     folder = SqliteFolder(tmp_path)
-    store = opened(folder)
+    store = await opened(folder)
     (kept,), (item,) = await store.messages(), await store.items(["turn:m0"])
     assert (kept.text, kept.important, item.text, item.label) == ("I adopted Toby.", False, "I adopted Toby.", "")
     pinned = replace(message(1), important=True)
@@ -59,7 +59,7 @@ async def test_what_was_kept_before_has_no_label_and_is_not_pinned(tmp_path, mon
 
 async def test_what_is_left_of_a_turn_is_still_pinned():
     folder = SqliteFolder(":memory:")
-    store = opened(folder)
+    store = await opened(folder)
     said = [replace(message(n), important=n == 1) for n in range(2)]
     await store.commit(changes_of(said, items=(indexed(said[0], others=("m1",)),)))
     torn = await store.torn(Selection(messages=("m0",)))
@@ -69,7 +69,7 @@ async def test_what_is_left_of_a_turn_is_still_pinned():
 
 async def test_the_words_of_a_label_that_stays_are_not_taken_for_what_was_forgotten(tmp_path):
     folder = SqliteFolder(tmp_path)
-    store = opened(folder)
+    store = await opened(folder)
     words = "an unmistakable reason of some length"
     said = [message(0, text=words), message(1)]
     kept = indexed(said[1])

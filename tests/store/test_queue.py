@@ -33,7 +33,7 @@ def steps(store):
 
 async def waiting(jobs, *, due=None, error=None):
     """A store in memory in which so many jobs wait, each of them put off for an error where there is one."""
-    store = SqliteFolder(":memory:").open("ada", embedder="hash-8", dimension=8)
+    store = await SqliteFolder(":memory:").open("ada", embedder="hash-8", dimension=8)
     one = Job(id="", kind="merge", payload="", due=due)
     await store.commit(Changeset(jobs=tuple(replace(one, id=f"j{n:04}") for n in range(jobs))))
     if error is not None:

@@ -41,7 +41,7 @@ async def test_an_item_that_takes_anothers_place_is_never_missed(tmp_path):
         recorded=NOON,
     )
     folder = SqliteFolder(tmp_path)
-    store = folder.open("iris", embedder="two", dimension=2)
+    store = await folder.open("iris", embedder="two", dimension=2)
     await store.commit(Changeset(sessions=(Session(id="s", started=NOON),), messages=(message,), items=(step(0),)))
 
     async def write() -> None:

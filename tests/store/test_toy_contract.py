@@ -15,14 +15,17 @@ class ToyStores:
     def __init__(self):
         self._open = {}
 
-    def names(self):
+    async def names(self):
         return tuple(sorted(self._open))
 
-    def open(self, name, *, embedder, dimension, create=True):
+    async def open(self, name, *, embedder, dimension, create=True):
         return self._open.setdefault(name, ToyStore(name, embedder, dimension))
 
     async def drop(self, name):
         del self._open[name]
+
+    async def banks_with_jobs(self, *, until, kinds=(), banks=None):
+        return tuple(self._open)
 
     async def close(self):
         pass

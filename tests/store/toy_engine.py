@@ -393,5 +393,8 @@ class ToyStore:
         supersedes = tuple(known.get(i.id, Supersession(item=i.id, at=i.superseded)) for i in held_no_longer)
         yield Changeset(supersedes=supersedes, settings=tuple(tables.settings.items()))
 
+    async def release(self):
+        pass
+
     async def close(self):
         pass

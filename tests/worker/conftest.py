@@ -6,6 +6,6 @@ from hands import opened
 
 @pytest.fixture
 async def store():
-    banks, bank = opened()
+    banks, bank = await opened()
     yield bank
     await banks.close()

@@ -90,10 +90,10 @@ def job(id_: str = "j1", kind: str = "knot", **more) -> Job:
     return Job(id=id_, kind=kind, payload=f"of {id_}", **more)
 
 
-def opened(folder=":memory:"):
+async def opened(folder=":memory:"):
     """A folder of banks, and a bank in it."""
     banks = SqliteFolder(folder)
-    return banks, banks.open("ada", embedder="hash-8", dimension=8)
+    return banks, await banks.open("ada", embedder="hash-8", dimension=8)
 
 
 async def queue(store, *jobs: Job) -> None:

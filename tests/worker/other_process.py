@@ -11,7 +11,7 @@ from hands import GO_ON, Hand, opened, until, worker_of
 
 
 async def main(folder: Path) -> None:
-    banks, store = opened(folder)
+    banks, store = await opened(folder)
     told = False
 
     async def does(job) -> None:

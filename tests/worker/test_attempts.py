@@ -378,7 +378,7 @@ async def test_a_program_that_ends_without_closing_frees_what_it_was_doing(tmp_p
 
         async def main():
             gate = Gate()
-            folder, store = opened(tmp_path)
+            folder, store = await opened(tmp_path)
             folders.append(folder)
             await queue(store, job(), job("j2"))
             running = asyncio.create_task(worker_of(store, Hand(does=gate)).run())
@@ -392,7 +392,7 @@ async def test_a_program_that_ends_without_closing_frees_what_it_was_doing(tmp_p
         asyncio.run(main())
 
     await asyncio.to_thread(program)
-    banks, store = opened(tmp_path)
+    banks, store = await opened(tmp_path)
     assert await states(store) == {"j1": "waiting", "j2": "waiting"}
     assert (await worker_of(store, Hand()).drain()).done == 2
     for folder in (banks, *folders):

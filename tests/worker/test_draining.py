@@ -80,7 +80,7 @@ async def test_what_the_background_loop_has_failed_at_is_told_too(store):
 
 async def test_two_drains_and_the_background_loop_do_each_job_once(store):
     hand = Hand(does=lambda job: asyncio.sleep(0.001))
-    background = Background(worker_of(store, hand, poll_s=0.01))
+    background = Background(worker_of(store, hand))
     await queue(store, *(job(f"j{n}") for n in range(30)))
     background.wake()
     assert await asyncio.gather(background.drain(), background.drain()) == [(), ()]
@@ -89,7 +89,7 @@ async def test_two_drains_and_the_background_loop_do_each_job_once(store):
 
 
 async def test_two_workers_in_one_process_do_each_job_once(tmp_path):
-    (banks, store), (others, other) = opened(tmp_path), opened(tmp_path)
+    (banks, store), (others, other) = await opened(tmp_path), await opened(tmp_path)
     hand, second = (Hand(does=lambda job: asyncio.sleep(0.002)) for _ in range(2))
     await queue(store, *(job(f"j{n}") for n in range(30)))
     reports = await asyncio.gather(worker_of(store, hand).drain(), worker_of(other, second).drain())
@@ -114,7 +114,7 @@ async def test_another_workers_job_is_told_of_and_not_waited_for(store):
 
 
 async def test_two_processes_do_each_job_once(tmp_path):
-    banks, store = opened(tmp_path)
+    banks, store = await opened(tmp_path)
     await queue(store, *(job(f"j{n}") for n in range(60)))
     child = await asyncio.to_thread(
         subprocess.Popen,

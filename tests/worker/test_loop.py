@@ -9,8 +9,6 @@ from hands import NOON, Clock, Gate, Hand, Wrapped, job, queue, states, until, w
 from recollect.errors import StoreUnavailable
 from recollect.worker import Background
 
-NEVER_S = 1e6  # so long does nobody poll: only waking can have done it
-
 
 @pytest.fixture
 async def background_of():
@@ -27,7 +25,7 @@ async def background_of():
 
 async def test_it_does_what_there_is_when_it_is_woken(store, background_of):
     hand = Hand()
-    background = background_of(store, hand, poll_s=NEVER_S)
+    background = background_of(store, hand)
     for n in range(5):
         await queue(store, job(f"j{n}"))
         background.wake()
@@ -46,7 +44,7 @@ async def test_no_call_is_lost_whenever_it_comes(store, background_of):
             looked.set()
         return found
 
-    background = background_of(Wrapped(store, claim=claim), hand, poll_s=NEVER_S)
+    background = background_of(Wrapped(store, claim=claim), hand)
     background.wake()
     await until(lambda: hand.ended == ["j1"])
 
@@ -54,7 +52,7 @@ async def test_no_call_is_lost_whenever_it_comes(store, background_of):
 async def test_a_burst_of_calls_while_all_hands_are_busy(store, background_of):
     gate = Gate()
     hand = Hand(does=gate)
-    background = background_of(store, hand, poll_s=NEVER_S, concurrency=2)
+    background = background_of(store, hand, concurrency=2)
     await queue(store, job("j0"), job("j1"))
     background.wake()
     await until(lambda: len(hand.begun) == 2)
@@ -71,20 +69,21 @@ async def test_what_a_job_causes_is_done_without_a_call(store, background_of):
 
     chain = {"j1": "j2", "j2": "j3"}
     hand = Hand(makes=lambda done: Changeset(settings=(("knot.then", chain[done.id]),) if done.id in chain else ()))
-    background = background_of(store, hand, poll_s=NEVER_S)
+    background = background_of(store, hand)
     await queue(store, job())
     background.wake()
     await until(lambda: hand.ended == ["j1", "j2", "j3"])
 
 
-async def test_what_is_due_later_is_found_by_looking(store, background_of):
+async def test_what_is_due_later_is_found_when_it_is_woken_then(store, background_of):
     clock, hand = Clock(), Hand()
-    background = background_of(store, hand, clock=clock, poll_s=0.01)
+    background = background_of(store, hand, clock=clock)
     await queue(store, job(due=NOON + timedelta(seconds=20)))
     background.wake()
-    await asyncio.sleep(0.05)
+    await until(lambda: not background.at_work)
     assert hand.begun == []
     clock.on(20)
+    background.wake()
     await until(lambda: hand.ended == ["j1"])
 
 
@@ -97,15 +96,12 @@ async def test_it_rests_when_there_is_nothing_to_do(store, background_of):
         return await store.claim(*args, **how)
 
     hand = Hand()
-    background = background_of(Wrapped(store, claim=claim), hand, poll_s=NEVER_S)
+    background = background_of(Wrapped(store, claim=claim), hand)
     await queue(store, job(), job("j2", due=NOON + timedelta(hours=1)))
     background.wake()
-    await until(lambda: hand.ended == ["j1"])
-    await asyncio.sleep(0.05)
-    before = looks
-    assert before <= 4
-    await asyncio.sleep(0.05)
-    assert looks == before
+    await until(lambda: not background.at_work)
+    assert hand.ended == ["j1"]
+    assert looks <= 4
 
 
 async def test_a_failing_job_does_not_keep_it_busy(store, background_of):
@@ -113,7 +109,7 @@ async def test_a_failing_job_does_not_keep_it_busy(store, background_of):
         raise ValueError("always")
 
     hand = Hand(does=does)
-    background = background_of(store, hand, poll_s=0.005)
+    background = background_of(store, hand)
     await queue(store, job())
     background.wake()
     await until(lambda: hand.begun == ["j1"])
@@ -132,14 +128,17 @@ async def test_it_outlives_a_store_that_is_out_of_reach_and_says_so_once(store, 
         return await store.claim(*args, **how)
 
     hand = Hand()
-    background = background_of(Wrapped(store, claim=claim), hand, poll_s=0.005)
+    background = background_of(Wrapped(store, claim=claim), hand)
     await queue(store, job())
-    background.wake()
-    await until(lambda: looks > 3)
+    for _ in range(3):  # as a memory does that looks across its banks
+        background.wake()
+        await until(lambda: not background.at_work)
+    assert looks == 3
     assert [record.message for record in caplog.records] == [
         "the jobs of bank 'ada' are out of reach: StoreUnavailable: the disk is full"
     ]
     down = False
+    background.wake()
     await until(lambda: hand.ended == ["j1"])
 
 
@@ -154,15 +153,17 @@ async def test_it_outlives_what_nobody_foresaw(store, background_of):
         return await store.claim(*args, **how)
 
     hand = Hand()
-    background = background_of(Wrapped(store, claim=claim), hand, poll_s=0.005)
+    background = background_of(Wrapped(store, claim=claim), hand)
     await queue(store, job())
+    background.wake()
+    await until(lambda: not background.at_work)
     background.wake()
     await until(lambda: hand.ended == ["j1"])
 
 
 async def test_closing_frees_what_it_was_doing_and_waking_starts_again(store, background_of):
     gate, hand = Gate(), Hand()
-    first = background_of(store, Hand(does=gate), poll_s=NEVER_S)
+    first = background_of(store, Hand(does=gate))
     await queue(store, job(), job("j2"))
     first.wake()
     await until(lambda: has(store, {"j1": "running", "j2": "running"}))
@@ -170,7 +171,7 @@ async def test_closing_frees_what_it_was_doing_and_waking_starts_again(store, ba
     await first.close()
     assert await states(store) == {"j1": "waiting", "j2": "waiting"}
     gate.open.set()
-    second = background_of(store, hand, poll_s=NEVER_S)
+    second = background_of(store, hand)
     second.wake()
     await until(lambda: sorted(hand.ended) == ["j1", "j2"])
     await second.close()
@@ -197,7 +198,7 @@ async def test_closing_at_any_moment_leaves_no_job_behind(store, background_of):
 async def test_it_begins_nothing_by_itself_where_it_shall_not_or_cannot(store, background_of):
     hand = Hand()
     await queue(store, job())
-    for background in (background_of(store, hand, automatic=False, poll_s=0.001), background_of(store, poll_s=0.001)):
+    for background in (background_of(store, hand, automatic=False), background_of(store)):
         background.wake()
         await asyncio.sleep(0.02)
     assert await states(store) == {"j1": "waiting"}

@@ -69,7 +69,7 @@ async def test_another_error_ends_it_at_once_and_leaves_the_turn_free(store):
 
 async def test_one_bank_does_not_wait_for_another(store, monkeypatch):
     monkeypatch.setattr("recollect.store.optimistic._pause_s", lambda attempt: 0)
-    banks, other = opened()
+    banks, other = await opened()
     tries, has_turn, done = 0, asyncio.Event(), asyncio.Event()
 
     async def starved():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -36,6 +37,8 @@ class Memory(BaseMemory):
         model: ModelArgument | None = None,
         limits: LimitsArgument | None = None,
         worker: WorkerSettings | None = None,
+        open_banks: int | None = None,
+        open_megabytes: int | None = None,
         clock: Clock = utc_now,
     ) -> Self:
         """Open a store.
@@ -55,6 +58,10 @@ class Memory(BaseMemory):
                 ``"2M/day,extract=500k/day"``; or a mapping of banks, and ``"default"`` for the others, to these. What
                 the environment and the file say where left out.
             worker: how background work goes.
+            open_banks: so many banks are open at most, those used last; others are opened again when they are used.
+                What the environment and the file say where left out, else 40.
+            open_megabytes: what the open banks may take of memory together, roughly. What the environment and the file
+                say where left out, else 1,024.
             clock: gives the aware present.
 
         Raises:
@@ -64,12 +71,15 @@ class Memory(BaseMemory):
         _require_folder(store)
         settings = settings_from(os.environ, store=str(store))
         given = limits_given(settings.limits if limits is None else limits)
+        asked = {"banks": open_banks, "megabytes": open_megabytes}
+        at_a_time = replace(settings.open_limits, **{name: most for name, most in asked.items() if most is not None})
         return cls(
-            SqliteFolder(store),
+            SqliteFolder(store, limits=at_a_time),
             search_models=SearchModels(embedder=_embedder(embedder), reranker=reranker, time_reader=time_reader),
             recipe=recipe_named(recipe) if isinstance(recipe, str) else recipe,
             services=ModelPool(chosen_model(model, settings), limits=given, clock=clock, settings=worker),
             clock=clock,
+            remembered=at_a_time.banks,
         )
 
 
@@ -88,11 +98,12 @@ async def open_memory(settings: Settings, *, worker: WorkerSettings | None = Non
     services = ModelPool(language_model(settings), limits=limits_given(settings.limits), clock=clock, settings=worker)
     embedder = await ready(embedder_named(settings.embedder, api_key=settings.api_key))
     return Memory(
-        SqliteFolder(settings.store),
+        SqliteFolder(settings.store, limits=settings.open_limits),
         search_models=SearchModels(embedder=embedder, reranker=reranker, time_reader=time_reader),
         recipe=recipe,
         services=services,
         clock=clock,
+        remembered=settings.open_limits.banks,
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
-from weakref import WeakKeyDictionary
+from weakref import WeakValueDictionary
 
 from recollect.app.settings import DEFAULT
 from recollect.domain.limits import Limit
@@ -17,6 +18,7 @@ from recollect.models.languages.states import beside
 from recollect.models.languages.unconfigured import NoLanguageModel
 from recollect.ports import Consolidator
 from recollect.store.capabilities import states_folder
+from recollect.store.names import name_key
 from recollect.store.protocol import Store
 from recollect.worker import Background, Worker, WorkerSettings
 
@@ -43,15 +45,31 @@ class ModelPool:
         clock: Callable[[], datetime],
         settings: WorkerSettings | None = None,
     ) -> None:
-        self._model, self._limits, self._clock, self._settings = model, dict(limits or {}), clock, settings
-        self._metered: WeakKeyDictionary[Store, Metered] = WeakKeyDictionary()
+        self._model, self._clock, self._settings = model, clock, settings or WorkerSettings()
+        self._limits = {name_key(bank): own for bank, own in (limits or {}).items()} | dict(limits or {})
+        # As long as somebody holds them, and no longer: both hold the store.
+        self._metered: WeakValueDictionary[Store, Metered] = WeakValueDictionary()
+        self._background: WeakValueDictionary[Store, Background] = WeakValueDictionary()
+
+    @property
+    def poll_s(self) -> float | None:
+        """How many seconds pass between two looks for jobs that are due; ``None`` where none is begun by itself."""
+        idle = isinstance(self._model, NoLanguageModel) or not self._settings.automatic
+        return None if idle else self._settings.poll_s
 
     def model(self, store: Store) -> Metered:
-        """The model that works for a bank and keeps its ledger; the same one each time, so that it sees every call."""
-        if store not in self._metered:
-            limits = self._limits.get(store.name, self._limits.get(DEFAULT, ()))
-            self._metered[store] = Metered(self._beside(store), store, limits=limits, clock=self._clock)
-        return self._metered[store]
+        """The model that works for a bank and keeps its ledger; the same one as long as somebody holds it."""
+        metered = self._metered.get(store)
+        if metered is None:
+            metered = self._metered[store] = Metered(
+                self._beside(store), store, limits=self._limits_of(store.name), clock=self._clock
+            )
+        return metered
+
+    def _limits_of(self, bank: str) -> Sequence[Limit]:
+        """Return a bank's limits: by its name as it is, by its name in any spelling, or those of all banks."""
+        own = self._limits.get(bank, self._limits.get(name_key(bank)))
+        return self._limits.get(DEFAULT, ()) if own is None else own
 
     def _beside(self, store: Store) -> LanguageModel:
         """The model with the bank's own folder for states, if it keeps any: forgetting erases what is in there."""
@@ -62,8 +80,15 @@ class ModelPool:
         """Background work on a bank; ``None`` where no model is configured."""
         if isinstance(self._model, NoLanguageModel):
             return None
-        worker = Worker(store, consolidators, clock=self._clock, settings=self._settings)
-        return _CrewWork(Background(worker), self.model(store), store, self._clock)
+        background = self._background.get(store)
+        if background is None:
+            worker = Worker(store, consolidators, clock=self._clock, settings=self._settings)
+            background = self._background[store] = Background(worker)
+        return _CrewWork(background, self.model(store), store, self._clock)
+
+    async def close(self) -> None:
+        """Stop all background work; what is unfinished waits for the next time."""
+        await asyncio.gather(*(background.close() for background in list(self._background.values())))
 
 
 class _CrewWork:

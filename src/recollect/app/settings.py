@@ -5,6 +5,7 @@ store's folder, or the one that ``RECOLLECT_CONFIG`` names::
 
     embedder = "wordllama"
     limits = "2M/day,extract=500k/day"       # or a table: default, and a bank's own under its name
+    open_banks = 100                         # how many are open at a time
     model = "openai:gpt-5-mini"              # or a table: name, base_url, api_key_env, timeout, temperature, ...
 
     [models.assist]                          # a role's own
@@ -28,6 +29,7 @@ from recollect.errors import InvalidInput
 from recollect.models.language import Role
 from recollect.models.languages.settings import CallSettings
 from recollect.recall.settings import Arm
+from recollect.store.stores import OpenLimits
 
 CONFIG_FILE: Final = "recollect.toml"
 NONE: Final = "none"  # TOML has no word for nothing
@@ -35,7 +37,8 @@ DEFAULT: Final = "default"
 
 LimitsArgument = str | Sequence[Limit] | Mapping[str, str | Sequence[Limit]]
 
-_KNOWN: Final = ("embedder", "reranker", "time_reader", "recipe", "limits", "cache", "model", "models")
+_OPEN: Final = {"open_banks": "banks", "open_megabytes": "megabytes"}  # settings, and the fields of OpenLimits
+_KNOWN: Final = ("embedder", "reranker", "time_reader", "recipe", "limits", "cache", *_OPEN, "model", "models")
 _CALL: Final = tuple(one.name for one in fields(CallSettings))
 
 
@@ -60,7 +63,7 @@ class Settings:
     endpoints, and is never shown. ``model`` is the language model for every role that has none of its own in
     ``models``; it is at ``base_url``, takes ``model_key`` (else ``api_key``) and is called as ``call`` says. ``cache``
     is the folder of the reply cache. ``limits`` are those of each bank that has its own, and under ``default`` those of
-    all others.
+    all others. ``open_limits`` say how much the store holds open at a time.
     """
 
     store: str = "./recollect-data"
@@ -77,6 +80,7 @@ class Settings:
     models: Mapping[Role, ModelSpec] = field(default_factory=dict)
     limits: Mapping[str, tuple[Limit, ...]] = field(default_factory=dict)
     cache: str | None = None
+    open_limits: OpenLimits = OpenLimits()
 
 
 def settings_from(environ: Mapping[str, str], *, store: str | None = None) -> Settings:
@@ -84,7 +88,7 @@ def settings_from(environ: Mapping[str, str], *, store: str | None = None) -> Se
 
     Variables: ``RECOLLECT_STORE``, ``_CONFIG``, ``_EMBEDDER``, ``_RERANKER``, ``_TIME_READER``, ``_RECIPE``,
     ``_API_KEY``, ``_BASE_URL``, ``_MODEL``, ``_MODEL_EXTRACT`` and so for each role, ``_MODEL_TIMEOUT``, ``_LIMITS``,
-    ``_CACHE``.
+    ``_CACHE``, ``_OPEN_BANKS``, ``_OPEN_MEGABYTES``.
 
     Args:
         environ: the environment.
@@ -123,6 +127,7 @@ def _over(filed: Settings, given: Mapping[str, str]) -> Settings:
         models=models,
         limits=filed.limits if limits is None else {**filed.limits, **limits_given(limits)},
         cache=given.get("RECOLLECT_CACHE", filed.cache),
+        open_limits=replace(filed.open_limits, **_given_open_limits(given)),
     )
 
 
@@ -163,6 +168,14 @@ def role_named(name: str) -> Role:
         return Role(name)
     except ValueError:
         raise InvalidInput(f"no role {name!r}; there are: {', '.join(Role)}") from None
+
+
+def _given_open_limits(given: Mapping[str, str]) -> dict[str, int]:
+    variables = {"RECOLLECT_OPEN_BANKS": "banks", "RECOLLECT_OPEN_MEGABYTES": "megabytes"}
+    try:
+        return {field: int(given[variable]) for variable, field in variables.items() if variable in given}
+    except ValueError:
+        raise InvalidInput(f"{' and '.join(variables)} are whole numbers") from None
 
 
 def _seconds(text: str) -> float:
@@ -211,6 +224,7 @@ def _filed(told: Mapping[str, Any], folder: Path, environ: Mapping[str, str]) ->
         recipe=_text(told, "recipe") if "recipe" in told else default.recipe,
         limits=_filed_limits(told["limits"]) if "limits" in told else default.limits,
         cache=str(folder / Path(_text(told, "cache")).expanduser()) if "cache" in told else default.cache,
+        open_limits=OpenLimits(**{field: _number(told, name) for name, field in _OPEN.items() if name in told}),
     )
     if "model" in told:
         spec = _spec(told["model"], CallSettings(), environ)
@@ -272,6 +286,13 @@ def _text(told: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
     value = told[name]
     if not isinstance(value, str) or not (value or empty):
         raise InvalidInput(f"{name} is {value!r}; it is a text")
+    return value
+
+
+def _number(told: Mapping[str, Any], name: str) -> int:
+    value = told[name]
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidInput(f"{name} is {value!r}; it is a whole number")
     return value
 
 

@@ -15,10 +15,12 @@ from recollect.cli.running import FAILED, chosen, has_model, opened_memory, run,
 from recollect.errors import BankNotFound, InvalidInput, RecollectError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from recollect.app import Memory, Settings
 
-LOOK_S = 5.0
-"""How often a worker looks for banks that were not there before."""
+LOOK_S = 2.0
+"""How often a worker looks for banks with jobs that are due."""
 
 
 def worker(
@@ -62,7 +64,7 @@ async def _once(settings: Settings, banks: tuple[str, ...]) -> list[str]:
     """Do everything; gives what went wrong, a line a job."""
     async with await opened_memory(settings, automatic=False) as memory:
         errors: list[str] = []
-        for name in banks or await memory.banks():
+        for name in banks or await memory.banks_with_jobs(due=False):
             try:
                 told = await (await memory.bank(name, create=False)).work()
             except RecollectError as exc:  # a bank that cannot be read must not keep the others waiting
@@ -78,20 +80,21 @@ async def _forever(settings: Settings, banks: tuple[str, ...]) -> list[str]:
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with await opened_memory(settings, automatic=True) as memory:
-        for name in banks:
-            await memory.bank(name, create=False)
+        wanted = {(await memory.bank(name, create=False)).name for name in banks}
         known: set[str] = set()
         while not stop.is_set():
-            known |= await _look(memory, banks, known)
+            known |= await _look(memory, wanted, known)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), LOOK_S)
     return []
 
 
-async def _look(memory: Memory, banks: tuple[str, ...], known: set[str]) -> set[str]:
-    """Open each bank, which sets its worker going if it is not; gives the names of those that were told of."""
+async def _look(memory: Memory, banks: Collection[str], known: set[str]) -> set[str]:
+    """Open each bank with jobs that are due, which sets its worker going; return the names of those told of."""
     told = set[str]()
-    for name in banks or await memory.banks():
+    for name in await memory.banks_with_jobs():
+        if banks and name not in banks:
+            continue
         news = f"working on bank {name}"
         try:
             await memory.bank(name, create=False)

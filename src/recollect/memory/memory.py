@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import unicodedata
+from collections import OrderedDict
 from datetime import UTC, datetime
 from functools import cache
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
+from weakref import WeakValueDictionary
 
 from recollect.domain.banks import BankInfo
-from recollect.errors import EmbedderMismatch
+from recollect.errors import BankNotFound, EmbedderMismatch
 from recollect.memory.bank import Bank, Clock
 from recollect.memory.services import Services
 from recollect.models.embedder import Embedder
@@ -17,18 +21,9 @@ from recollect.recipes import AssembledRecipe, Recipe, SearchModels, assemble_re
 from recollect.retain.facts import FactEncoder
 from recollect.retain.known_names import KnownNames
 from recollect.store.protocol import Store
+from recollect.store.stores import OpenLimits, Stores
 
-
-class Stores(Protocol):
-    """Where banks are kept."""
-
-    def names(self) -> tuple[str, ...]: ...
-
-    def open(self, name: str, *, embedder: str, dimension: int, create: bool = True) -> Store: ...
-
-    async def drop(self, name: str) -> None: ...
-
-    async def close(self) -> None: ...
+_log = logging.getLogger(__name__)
 
 
 def utc_now() -> datetime:
@@ -44,6 +39,7 @@ class BaseMemory:
         recipe: how to keep, to find and to answer.
         services: the language models, and who works with them.
         clock: gives the aware present; the only place where time is read.
+        remembered: so many banks are ready for the next call of :meth:`bank`, those used last.
     """
 
     def __init__(
@@ -54,10 +50,16 @@ class BaseMemory:
         recipe: Recipe,
         services: Services,
         clock: Clock = utc_now,
+        remembered: int = OpenLimits().banks,
     ) -> None:
         self._stores, self._finders, self._recipe = stores, search_models, recipe
-        self._services, self._clock = services, clock
-        self._banks: dict[str, Bank] = {}
+        self._services, self._clock, self._remembered = services, clock, remembered
+        self._banks: WeakValueDictionary[str, Bank] = WeakValueDictionary()
+        self._recent: OrderedDict[str, Bank] = OrderedDict()  # the one opened longest ago first
+        self._served: set[str] = set()  # whose jobs are done here
+        self._kinds: frozenset[str] = frozenset()  # of jobs that the recipe does
+        self._looking: asyncio.Task[None] | None = None
+        self._warned: dict[str, str] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -72,14 +74,16 @@ class BaseMemory:
 
         Raises:
             BadBankName: the name cannot be a file's.
+            BankNameTaken: a bank has this name in another spelling, such as "Ada" for "ada".
             BankNotFound: there is none, and ``create`` is false.
             EmbedderMismatch: its vectors come from another embedder; :meth:`rebuild` mends that.
             StoreUnavailable, NotABank, NewerSchema: the file cannot be used; says why.
         """
-        store = self._open(name, create)
+        store = await self._open(name, create)
         _require_same(store, self._finders.embedder)
         bank = self._wrapped(store)
         bank.go_on()
+        self._look_for_jobs(store.name)
         return bank
 
     async def rebuild(self, name: str) -> Bank:
@@ -89,13 +93,20 @@ class BaseMemory:
             BankNotFound: there is none of that name.
             ModelUnavailable: the embedder could not be reached; the bank is as it was.
         """
-        bank = self._wrapped(self._open(name, create=False))
+        bank = self._wrapped(await self._open(name, create=False))
         await bank.rebuild()
         return bank
 
     async def banks(self) -> tuple[str, ...]:
         """The names of all banks, sorted."""
-        return self._stores.names()
+        return await self._stores.names()
+
+    async def banks_with_jobs(self, *, due: bool = True) -> tuple[str, ...]:
+        """Return the names of the banks that have a job to be done, the one that is due longest first; opens none.
+
+        A bank that cannot be read is among them. With ``due=False`` also banks whose jobs are only due later.
+        """
+        return await self._stores.banks_with_jobs(until=self._clock() if due else None, kinds=self._kinds)
 
     async def info(self, name: str) -> BankInfo:
         """A bank in numbers, whatever embedder its vectors come from.
@@ -104,7 +115,7 @@ class BaseMemory:
             BankNotFound: there is none of that name.
             StoreUnavailable, NotABank, NewerSchema: the file cannot be used; says why.
         """
-        return await self._open(name, create=False).info()
+        return await (await self._open(name, create=False)).info()
 
     async def drop(self, name: str) -> None:
         """Erase a bank with all its files.
@@ -112,28 +123,69 @@ class BaseMemory:
         Raises:
             BankNotFound: there is none of that name.
         """
-        bank = self._banks.pop(unicodedata.normalize("NFC", name), None)
+        name = unicodedata.normalize("NFC", name)
+        self._served.discard(name)
+        self._recent.pop(name, None)
+        bank = self._banks.pop(name, None)
         if bank is not None:
             await bank.rest()
         await self._stores.drop(name)
 
     async def close(self) -> None:
         """Close every bank; nothing that was acknowledged depends on it, and unfinished jobs wait for the next time."""
-        banks, self._banks = list(self._banks.values()), {}
+        looking, self._looking = self._looking, None
+        self._banks.clear()
+        self._recent.clear()
         try:
-            for bank in banks:
-                await bank.rest()
+            if looking is not None:
+                looking.cancel()
+                await asyncio.wait([looking])
+            await self._staff.close()
         finally:
             await self._stores.close()
 
-    def _open(self, name: str, create: bool) -> Store:
+    def _look_for_jobs(self, name: str) -> None:
+        """See to it that jobs of a bank are done when they are due later, whether it is open then or not."""
+        self._served.add(name)
+        if self._kinds and self._staff.poll_s is not None and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.create_task(self._look(self._staff.poll_s), name="recollect look")
+
+    async def _look(self, every_s: float) -> None:
+        """Look across the banks that were opened here, again and again, and set going those with jobs that are due."""
+        while True:
+            await asyncio.sleep(every_s)
+            try:
+                served = frozenset(self._served)
+                due = await self._stores.banks_with_jobs(until=self._clock(), kinds=self._kinds, banks=served)
+            except Exception as exc:  # the jobs are in the store: the next look may find it
+                self._warn("the store", exc)
+                continue
+            for name in due:
+                try:
+                    await self.bank(name, create=False)
+                except BankNotFound:  # dropped by another process
+                    self._served.discard(name)
+                except Exception as exc:  # a bank that cannot be read must not keep the others waiting
+                    self._warn(f"bank {name!r}", exc)
+
+    def _warn(self, what: str, exc: Exception) -> None:
+        """Log what keeps background work from going on, once until it is something else."""
+        if self._warned.get(what) != str(exc):
+            _log.warning("the jobs of %s cannot be looked for: %s", what, exc)
+        self._warned[what] = str(exc)
+
+    async def _open(self, name: str, create: bool) -> Store:
         embedder = self._finders.embedder
-        return self._stores.open(name, embedder=embedder.name, dimension=embedder.dimension, create=create)
+        return await self._stores.open(name, embedder=embedder.name, dimension=embedder.dimension, create=create)
 
     def _wrapped(self, store: Store) -> Bank:
         bank = self._banks.get(store.name)
         if bank is None or not bank.works_on(store):
             bank = self._banks[store.name] = self._staffed(store)
+        self._recent[store.name] = bank
+        self._recent.move_to_end(store.name)
+        if len(self._recent) > self._remembered:
+            self._recent.popitem(last=False)
         return bank
 
     def _staffed(self, store: Store) -> Bank:
@@ -144,6 +196,7 @@ class BaseMemory:
             chosen = self._recipe if recipe is None else recipe_named(recipe)
             return assemble_recipe(chosen, self._finders, model, names, self._clock)
 
+        self._kinds = frozenset(one.kind for one in method(None).consolidators)
         return Bank(
             store,
             method=method,

@@ -43,6 +43,15 @@ class Queue(Contents):
         if self._work is not None:
             await self._work.close()
 
+    async def close(self) -> None:
+        """Stop background work, and give back what the bank holds open; the next call takes it up again.
+
+        A bank that is in use stays open. Nothing has to be closed: a memory closes the banks used longest ago by itself
+        when many are open, and all of them when it is closed.
+        """
+        await self.rest()
+        await self._store.release()
+
     async def jobs(self, *states: JobState | str) -> list[JobRecord]:
         """The jobs that wait, run or have failed, or those in some of these states; what is due first first.
 

@@ -41,6 +41,11 @@ class BankModel(LanguageModel, Protocol):
 class Services(Protocol):
     """The language models of a memory, and the workers that use them."""
 
+    @property
+    def poll_s(self) -> float | None:
+        """How many seconds pass between two looks for jobs that are due; ``None`` where none is begun by itself."""
+        ...
+
     def model(self, store: Store) -> BankModel:
         """The model that works for a bank and keeps its ledger."""
         ...
@@ -49,6 +54,9 @@ class Services(Protocol):
         """Background work on a bank; ``None`` where no model is configured."""
         ...
 
+    async def close(self) -> None:
+        """Stop all background work; what is unfinished waits for the next time."""
+        ...
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankParts:

@@ -352,4 +352,13 @@ class Store(StoreReader, Protocol):
         """
         ...
 
-    async def close(self) -> None: ...
+    async def release(self) -> None:
+        """Give back what the bank holds open in this process, such as files and an index, unless it is in use.
+
+        The next call takes it up again.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close the bank for good; later calls fail."""
+        ...

@@ -30,8 +30,8 @@ from recollect.domain.messages import Role
 from recollect.domain.queries import Scope
 from recollect.domain.signals import Weights
 from recollect.errors import InvalidInput, MessageConflict, StaleWrite
-from recollect.memory.memory import Stores
 from recollect.store.protocol import Selection, Store
+from recollect.store.stores import Stores
 from recollect.testing.store_forgetting import ForgettingContract
 from recollect.testing.store_jobs import JobsContract
 from recollect.testing.store_material import (
@@ -63,8 +63,8 @@ class CoreContract(SearchContract):
         raise NotImplementedError("give an empty place for banks in a fixture called stores")
 
     @pytest.fixture
-    def store(self, stores: Stores) -> Store:
-        return stores.open("bank", embedder=EMBEDDER, dimension=DIMENSION)
+    async def store(self, stores: Stores) -> Store:
+        return await stores.open("bank", embedder=EMBEDDER, dimension=DIMENSION)
 
     # Writing
 
@@ -294,7 +294,7 @@ class CoreContract(SearchContract):
     # The whole bank
 
     async def test_banks_are_walls(self, stores: Stores, store: Store) -> None:
-        other = stores.open("other", embedder=EMBEDDER, dimension=DIMENSION)
+        other = await stores.open("other", embedder=EMBEDDER, dimension=DIMENSION)
         await store.commit(changes_of([message(0, text="mine")]))
         await other.commit(changes_of([message(0, text="theirs", session="s9")]))
         assert [m.text for m in await store.messages()] == ["mine"]
@@ -303,7 +303,7 @@ class CoreContract(SearchContract):
         await store.forget(Selection(messages=("m0",)))
         assert [m.text for m in await other.messages()] == ["theirs"]
         await stores.drop("bank")
-        assert stores.names() == ("other",)
+        assert await stores.names() == ("other",)
         assert [m.text for m in await other.messages()] == ["theirs"]
 
     async def test_a_dump_makes_the_same_bank_again(self, stores: Stores, store: Store) -> None:
@@ -313,20 +313,20 @@ class CoreContract(SearchContract):
         await store.commit(Changeset(items=(replace(first, item=replace(first.item, derived_from=("turn:m89",))),)))
         replaced = Supersession(item="turn:m3", by="turn:m4", at=NOW)
         await store.commit(Changeset(supersedes=(replaced,), settings=(("profile", "{}"),)))
-        copy = stores.open("copy", embedder=EMBEDDER, dimension=DIMENSION)
+        copy = await stores.open("copy", embedder=EMBEDDER, dimension=DIMENSION)
         async for part in store.dump():
             await copy.commit(part)
         before, after = await dumped(store), await dumped(copy)
         assert len(before) == len(after)
         assert sorted(map(repr, before)) == sorted(map(repr, after))
-        third = stores.open("third", embedder=EMBEDDER, dimension=DIMENSION)
+        third = await stores.open("third", embedder=EMBEDDER, dimension=DIMENSION)
         async for part in copy.dump():
             await third.commit(part)
         assert await dumped(third) == after
 
     async def test_a_dump_is_of_one_moment(self, stores: Stores, store: Store) -> None:
         await store.commit(corpus(30))
-        copy = stores.open("copy", embedder=EMBEDDER, dimension=DIMENSION)
+        copy = await stores.open("copy", embedder=EMBEDDER, dimension=DIMENSION)
         before = await dumped(store)
         parts = store.dump()
         await copy.commit(await anext(parts))

@@ -12,9 +12,9 @@ from recollect.domain.changes import Changeset
 from recollect.domain.items import ItemKind
 from recollect.domain.segments import Segment, Stream
 from recollect.errors import InvalidInput, StaleWrite
-from recollect.memory.memory import Stores
 from recollect.store.capabilities import SegmentReader
 from recollect.store.protocol import Capability, Selection, Store
+from recollect.store.stores import Stores
 from recollect.testing.store_forgetting import derived
 from recollect.testing.store_material import DIMENSION, EMBEDDER, changes_of, indexed, message
 
@@ -183,7 +183,7 @@ class SegmentsContract:
     async def test_segments_are_in_a_dump(self, stores: Stores, segmented: SegmentStore) -> None:
         await filled(segmented)
         await segmented.forget(Selection(messages=("m0", "m7")))
-        copy = cast(SegmentStore, stores.open("copy", embedder=EMBEDDER, dimension=DIMENSION))
+        copy = cast(SegmentStore, await stores.open("copy", embedder=EMBEDDER, dimension=DIMENSION))
         async for part in segmented.dump():
             await copy.commit(part)
         assert await copy.stream() == replace(STREAM, last="m6") == await segmented.stream()

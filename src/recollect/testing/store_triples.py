@@ -19,9 +19,9 @@ from recollect.domain.queries import Scope
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval
 from recollect.domain.triples import Aggregation, Comparison, Ordering, TimeFilter, Triple, TriplePattern
-from recollect.memory.memory import Stores
 from recollect.store.capabilities import TripleReader
 from recollect.store.protocol import Capability, Selection, Store
+from recollect.store.stores import Stores
 from recollect.testing import brute_force, triple_material
 from recollect.testing.store_material import (
     DIMENSION,
@@ -240,7 +240,7 @@ class TriplesContract:
         rng = Random(10)
         changes = triple_material.bank(rng, 50)
         await stating.commit(changes)
-        copy = cast(TripleStore, stores.open("copy", embedder=EMBEDDER, dimension=DIMENSION))
+        copy = cast(TripleStore, await stores.open("copy", embedder=EMBEDDER, dimension=DIMENSION))
         async for part in stating.dump():
             await copy.commit(part)
         for _ in range(30):

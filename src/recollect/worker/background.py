@@ -11,20 +11,29 @@ CLOSED = "the bank was closed while its jobs were being done; they wait for the 
 
 
 class Background:
-    """Runs a worker from the first time it is woken until it is closed."""
+    """Runs a worker each time it is woken, until there is nothing left to do."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
         self._running: asyncio.Task[None] | None = None
         self._drains: set[asyncio.Task[WorkReport]] = set()
 
+    @property
+    def at_work(self) -> bool:
+        """Whether it does something, or looks for something to do."""
+        return self._running is not None and not self._running.done()
+
     def wake(self) -> None:
         """Say that there may be something to do; needs a running event loop."""
         if not self._worker.automatic:
             return
-        if self._running is None or self._running.done():
-            self._running = asyncio.create_task(self._worker.run(), name="recollect worker")
-        self._worker.wake()
+        if not self.at_work:
+            self._running = asyncio.create_task(self._run(), name="recollect worker")
+        self._worker.wake()  # before the task begins
+
+    async def _run(self) -> None:
+        while self._worker.awake:  # it may have been woken while it ended
+            await self._worker.run()
 
     async def drain(self) -> tuple[str, ...]:
         """Do everything there is, not yet due jobs included; gives what went wrong, a line a job."""

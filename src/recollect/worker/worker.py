@@ -7,7 +7,7 @@ import logging
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -61,6 +61,7 @@ class Worker:
         self._awake = asyncio.Event()
         self._slots = asyncio.Semaphore(self._settings.concurrency)
         self._under_way: set[asyncio.Future[None]] = set()
+        self._told: str | None = None  # why jobs were out of reach, when that was last said
 
     @property
     def name(self) -> str:
@@ -71,6 +72,11 @@ class Worker:
     def automatic(self) -> bool:
         """Whether it may begin by itself, and has anything to do."""
         return self._settings.automatic and bool(self._consolidators)
+
+    @property
+    def awake(self) -> bool:
+        """Whether it was told that there may be something to do, and has not looked since."""
+        return self._awake.is_set()
 
     def wake(self) -> None:
         """Say that there may be something to do."""
@@ -94,19 +100,19 @@ class Worker:
         return WorkReport(outcomes=dict(tally.outcomes), errors=await self._errors(tally, began))
 
     async def run(self) -> None:
-        """Work for ever, until cancelled. A job that is cut short is free for others at once."""
-        tally, told = _Tally(), None
+        """Do what is due, and what is queued meanwhile. A job that is cut short is free for others at once."""
+        tally = _Tally()
         async with asyncio.TaskGroup() as group:
             while True:
                 self._awake.clear()  # before looking: what is queued while it looks wakes it again
-                tally.problem = None
                 await self._start_all(group, tuple(self._consolidators), tally, hurry=None)
-                if tally.problem not in (None, told):
-                    _log.warning("the jobs of bank %r are out of reach: %s", self._store.name, tally.problem)
-                told = tally.problem
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self._settings.poll_s):
-                        await self._awake.wait()
+                if self._under_way:
+                    await self._awake.wait()
+                elif not self._awake.is_set():
+                    break
+        if tally.problem not in (None, self._told):
+            _log.warning("the jobs of bank %r are out of reach: %s", self._store.name, tally.problem)
+        self._told = tally.problem
 
     async def _errors(self, tally: _Tally, since: datetime) -> tuple[str, ...]:
         """What a caller should know when a drain is over."""

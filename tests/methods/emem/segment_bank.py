@@ -64,7 +64,7 @@ async def opened(length=60, overlap=10, *, segments=True):
     folder = SqliteFolder(":memory:")
     try:
         settings = SegmentSettings(length=length, overlap=overlap) if segments else None
-        yield SegmentBank(folder.open("bank", embedder=EMBEDDER.name, dimension=EMBEDDER.dimension), settings)
+        yield SegmentBank(await folder.open("bank", embedder=EMBEDDER.name, dimension=EMBEDDER.dimension), settings)
     finally:
         await folder.close()
 

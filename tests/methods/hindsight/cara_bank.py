@@ -140,5 +140,5 @@ def query(text, **more):
 @asynccontextmanager
 async def opened():
     folder = SqliteFolder(":memory:")
-    yield Iris(folder.open("iris", embedder=EMBEDDER.name, dimension=EMBEDDER.dimension))
+    yield Iris(await folder.open("iris", embedder=EMBEDDER.name, dimension=EMBEDDER.dimension))
     await folder.close()

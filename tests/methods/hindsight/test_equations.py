@@ -79,7 +79,7 @@ async def bank(*entries, links=()):
         recorded=NOON,
     )
     folder = SqliteFolder(":memory:")
-    store = folder.open("tiny", embedder=East.name, dimension=East.dimension)
+    store = await folder.open("tiny", embedder=East.name, dimension=East.dimension)
     session = Session(id="s", started=NOON)
     await store.commit(Changeset(sessions=(session,), messages=(said,), items=entries, links=links))
     yield store

@@ -60,7 +60,7 @@ async def opened(embedder=None) -> AsyncIterator:
     embedder = embedder or HashEmbedder()
     folder = SqliteFolder(":memory:")
     try:
-        yield folder.open("ada", embedder=embedder.name, dimension=embedder.dimension)
+        yield await folder.open("ada", embedder=embedder.name, dimension=embedder.dimension)
     finally:
         await folder.close()
 

@@ -128,7 +128,7 @@ def concluded(answer, *citations, abstained=False):
 async def bank(*texts, name="memory"):
     """A bank in memory that holds these messages, each a turn of its own, and its retriever."""
     folder = SqliteFolder(":memory:")
-    store = folder.open(name, embedder=EMBEDDER.name, dimension=EMBEDDER.dimension)
+    store = await folder.open(name, embedder=EMBEDDER.name, dimension=EMBEDDER.dimension)
     messages = [
         Message(id=f"m{at}", text=text, speaker="Ada", at=AT + timedelta(minutes=at))
         for at, text in enumerate(texts, start=1)

@@ -35,7 +35,7 @@ def seeking(luck):
 
 async def filled(folder, name, luck):
     """A bank of messages by two people in one or two sessions, and the ids of its turns."""
-    store = folder.open(name, embedder=EMBEDDER.name, dimension=EMBEDDER.dimension)
+    store = await folder.open(name, embedder=EMBEDDER.name, dimension=EMBEDDER.dimension)
     encoder, at = TurnEncoder(EMBEDDER), AT
     for session in ("s1", "s2")[: luck.choice((1, 1, 1, 2))]:
         said = []

@@ -114,7 +114,7 @@ async def changes(items, links=(), people=()):
 async def bank(*items, links=(), people=(), name="memory"):
     """A store in memory that holds these."""
     folder = SqliteFolder(":memory:")
-    store = folder.open(name, embedder=EMBEDDER.name, dimension=EMBEDDER.dimension)
+    store = await folder.open(name, embedder=EMBEDDER.name, dimension=EMBEDDER.dimension)
     if items:
         await store.commit(await changes(items, links, people))
     yield store

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from recollect.errors import InvalidInput, NewerSchema, NotABank, RecollectError, StoreError, StoreUnavailable
+from recollect.errors import (
+    BankNotFound,
+    InvalidInput,
+    NewerSchema,
+    NotABank,
+    RecollectError,
+    StoreError,
+    StoreUnavailable,
+)
 from recollect.store.sqlite.sql import migrations, query
 
 APPLICATION_ID = 0x52434C54  # "RCLT", in the file's header
 BUSY_MS = 30_000
 UPKEEP_BUSY_MS = 2_000
+CACHE_KB = 16_000  # of a connection, at most
 EMBEDDER_KEYS = ("embedder", "dimension")  # settings that say whose vectors the bank holds
 
 _PRAGMAS = (
@@ -23,7 +34,7 @@ _PRAGMAS = (
     # A commit that was acknowledged survives a power cut.
     "PRAGMA synchronous = FULL",
     "PRAGMA temp_store = MEMORY",
-    "PRAGMA cache_size = -16000",
+    f"PRAGMA cache_size = -{CACHE_KB}",
     # Folding the log into the file after every 4 MB would double what a batch writes.
     "PRAGMA wal_autocheckpoint = 8000",
     "CREATE TEMP TABLE doomed (seq INTEGER PRIMARY KEY)",
@@ -34,77 +45,150 @@ _PRAGMAS = (
 class Database:
     """A bank's database; ``path`` is ``None`` for one in memory.
 
+    Its connections can be closed while nobody uses them (:meth:`release`); whoever uses it next opens them again.
+
+    Args:
+        path: the file, made if it is not there.
+        on_use: called after each use, in the thread that used it.
+
     Raises:
         StoreUnavailable: the folder or file cannot be opened or written.
         NotABank: the file is something else, or damaged.
         NewerSchema: the file was written by a later recollect.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, on_use: Callable[[], None] | None = None) -> None:
         self.path = path
+        self.on_use = on_use
         self._idle: list[sqlite3.Connection] = []
-        self._idle_lock = threading.Lock()
+        self._state_lock = threading.RLock()  # held while the bank is opened: others that want it wait for that
         self._write_lock = threading.RLock()
+        self._uses = 0
         self._closed = False
-        with self._errors():
-            self._writer = self._connect()
-            try:
-                self._migrate()
-            except BaseException:
-                self._writer.close()
-                raise
+        self._writer: sqlite3.Connection | None = None
+        self._open(create=True)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """The one connection that writes, in a transaction that is committed at the end or rolled back."""
-        with self._write_lock, self._errors():
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._writer
-                self._writer.execute("COMMIT")
-            except BaseException:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
-                raise
+        with self._used() as writer, self._write_lock, self._errors(), _transaction(writer):
+            yield writer
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection to read with, in one snapshot."""
-        if self.path is None:
-            with self._write_lock, self._errors():
-                yield self._writer
-            return
-        with self._errors():
-            connection = self._borrow()
-            try:
-                connection.execute("BEGIN")
-                yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                self._give_back(connection)
+        with self._used() as writer:
+            if self.path is None:
+                with self._write_lock, self._errors():
+                    yield writer
+                return
+            with self._errors():
+                connection = self._borrow()
+                try:
+                    connection.execute("BEGIN")
+                    yield connection
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    self._give_back(connection)
 
     @contextmanager
     def alone(self) -> Iterator[sqlite3.Connection]:
         """The writing connection outside any transaction, with all idle readers closed: for upkeep of the file."""
-        with self._write_lock, self._errors():
-            self._close_idle()
+        with self._used() as writer, self._write_lock, self._errors():
+            self.close_idle()
             # Other processes cannot write while this one waits for their readers.
-            self._writer.execute(f"PRAGMA busy_timeout = {UPKEEP_BUSY_MS}")
+            writer.execute(f"PRAGMA busy_timeout = {UPKEEP_BUSY_MS}")
             try:
-                yield self._writer
+                yield writer
             finally:
-                self._writer.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+                writer.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+
+    @property
+    def idle(self) -> int:
+        """How many connections to read with are open, and not in use."""
+        return len(self._idle)
+
+    @property
+    def cached_bytes(self) -> int:
+        """How much memory the open connections may take, at most."""
+        if self.path is None or self._writer is None:
+            return 0
+        try:
+            size = self.path.stat().st_size
+        except OSError:
+            size = 0
+        return (1 + self.idle) * min(size, CACHE_KB * 1024)
+
+    def release(self) -> bool:
+        """Close all connections until the bank is used again; return whether none is open then.
+
+        What is in use stays open, and so does a bank in memory, which would be gone.
+        """
+        if self.path is None or not self._state_lock.acquire(blocking=False):
+            return False
+        try:
+            if self._uses:
+                return False
+            self._close_all()
+            return True
+        finally:
+            self._state_lock.release()
+
+    def close_idle(self) -> None:
+        """Close the connections to read with that are not in use."""
+        with self._state_lock:
+            for connection in self._idle:
+                connection.close()
+            self._idle.clear()
 
     def close(self) -> None:
-        with self._write_lock:
+        """Close the bank for good, when nobody is writing to it."""
+        with self._write_lock, self._state_lock:
             self._closed = True
-            self._close_idle()
-            self._writer.close()
+            self._close_all()
 
-    def _connect(self) -> sqlite3.Connection:
-        target = ":memory:" if self.path is None else str(self.path)
-        connection = sqlite3.connect(target, isolation_level=None, check_same_thread=False, cached_statements=256)
+    @contextmanager
+    def _used(self) -> Iterator[sqlite3.Connection]:
+        """The writing connection, while the bank counts as in use, so that nobody releases it."""
+        with self._state_lock:
+            if self._closed:
+                raise StoreError("the bank is closed")
+            writer = self._writer or self._open(create=False)
+            self._uses += 1
+        try:
+            yield writer
+        finally:
+            with self._state_lock:
+                self._uses -= 1
+            if self.on_use is not None:
+                self.on_use()
+
+    def _open(self, *, create: bool) -> sqlite3.Connection:
+        """Open the connection that writes, and bring the file up to date.
+
+        Raises:
+            BankNotFound: the file is no longer there, and ``create`` is false.
+        """
+        with self._errors():
+            writer = self._connect(create=create)
+            try:
+                self._migrate(writer)
+            except BaseException:
+                writer.close()
+                raise
+        self._writer = writer
+        return writer
+
+    def _connect(self, *, create: bool = False) -> sqlite3.Connection:
+        """Connect; without ``create`` only to a file that is there: a bank that was erased must not come back empty."""
+        if self.path is not None and not create and not self.path.exists():
+            raise BankNotFound(f"{self.path} was erased while it was in use")
+        mode = "rwc" if create else "rw"
+        target = ":memory:" if self.path is None else f"{self.path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(
+            target, isolation_level=None, check_same_thread=False, cached_statements=256, uri=self.path is not None
+        )
         try:
             for pragma in _PRAGMAS:
                 connection.execute(pragma)
@@ -114,28 +198,25 @@ class Database:
         return connection
 
     def _borrow(self) -> sqlite3.Connection:
-        with self._idle_lock:
-            if self._closed:
-                raise StoreError("the bank is closed")
+        with self._state_lock:
             if self._idle:
                 return self._idle.pop()
         return self._connect()
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
-        with self._idle_lock:
+        with self._state_lock:
             if not self._closed:
                 self._idle.append(connection)
                 return
         connection.close()
 
-    def _close_idle(self) -> None:
-        with self._idle_lock:
-            for connection in self._idle:
-                connection.close()
-            self._idle.clear()
+    def _close_all(self) -> None:
+        self.close_idle()
+        if self._writer is not None:
+            self._writer.close()
+        self._writer = None
 
-    def _migrate(self) -> None:
-        connection = self._writer
+    def _migrate(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN")  # one snapshot: another process may be making the bank right now
         mine = connection.execute("PRAGMA application_id").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
@@ -144,7 +225,7 @@ class Database:
             raise NotABank(f"{self.path} is an SQLite database, but no bank of recollect's")
         if mine != APPLICATION_ID:
             _use_log(connection)
-        done = self._migrations_done() if tables else set()
+        done = _migrations_done(connection) if tables else set()
         known = [name for name, _ in migrations()]
         if later := done.difference(known):
             raise NewerSchema(
@@ -153,21 +234,7 @@ class Database:
             )
         for name, script in migrations():
             if name not in done:
-                self._run_migration(name, script)
-
-    def _migrations_done(self) -> set[str]:
-        return {name for (name,) in self._writer.execute("SELECT name FROM migration")}
-
-    def _run_migration(self, name: str, script: str) -> None:
-        """A migration and the record that it ran share a transaction."""
-        with self.writing() as connection:
-            connection.execute("CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
-            if name in self._migrations_done():  # another process was faster
-                return
-            for statement in _statements(script):
-                connection.execute(statement)
-            connection.execute("INSERT INTO migration (name) VALUES (?)", (name,))
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                _run_migration(connection, name, script)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -176,7 +243,7 @@ class Database:
         except RecollectError:
             raise
         except sqlite3.Error as exc:
-            raise self._translated(exc) from exc
+            raise translated(exc, self.path) from exc
         except UnicodeDecodeError as exc:  # a complaint of SQLite's that quotes damaged bytes
             raise NotABank(f"{self.path} is no bank of recollect's, or is damaged ({exc})") from exc
         except UnicodeEncodeError as exc:
@@ -186,15 +253,59 @@ class Database:
         except OverflowError as exc:
             raise InvalidInput(f"a number is too large to be kept ({exc})") from exc
 
-    def _translated(self, exc: sqlite3.Error) -> StoreError:
-        code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
-        where = self.path or "the bank in memory"
-        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            return NotABank(f"{where} is no bank of recollect's, or is damaged ({exc})")
-        hint = _HINTS.get(code)
-        if hint:
-            return StoreUnavailable(f"{where}: {hint} ({exc})")
-        return StoreError(f"{where}: {exc}")
+
+def translated(exc: sqlite3.Error, path: Path | None) -> StoreError:
+    """Return what a complaint of SQLite's about a file means for a bank."""
+    code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
+    where = path or "the bank in memory"
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return NotABank(f"{where} is no bank of recollect's, or is damaged ({exc})")
+    hint = TOO_MANY_FILES if code == sqlite3.SQLITE_CANTOPEN and _out_of_files() else _HINTS.get(code)
+    if hint:
+        return StoreUnavailable(f"{where}: {hint} ({exc})")
+    return StoreError(f"{where}: {exc}")
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _migrations_done(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM migration")}
+
+
+def _run_migration(connection: sqlite3.Connection, name: str, script: str) -> None:
+    """Run a migration; it and the record that it ran share a transaction."""
+    with _transaction(connection):
+        connection.execute("CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
+        if name in _migrations_done(connection):  # another process was faster
+            return
+        for statement in _statements(script):
+            connection.execute(statement)
+        connection.execute("INSERT INTO migration (name) VALUES (?)", (name,))
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _out_of_files() -> bool:
+    """Return whether this process, or the machine, has no descriptors left for a bank's three files."""
+    opened: list[int] = []
+    try:
+        for _ in range(3):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as exc:
+        return exc.errno in (errno.EMFILE, errno.ENFILE)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return False
 
 
 def _use_log(connection: sqlite3.Connection) -> None:
@@ -211,6 +322,10 @@ def _use_log(connection: sqlite3.Connection) -> None:
             return
 
 
+TOO_MANY_FILES = (
+    "too many open files: this process has none of its file descriptors left; raise the limit (ulimit -n), or let "
+    "fewer banks be open at a time (open_banks)"
+)
 _HINTS = {
     sqlite3.SQLITE_FULL: "the disk is full; nothing of this write was stored, everything before it is safe",
     sqlite3.SQLITE_READONLY: "it cannot be written; check the rights of file and folder",

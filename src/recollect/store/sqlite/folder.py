@@ -2,122 +2,281 @@
 
 from __future__ import annotations
 
-import re
+import asyncio
+import errno
+import os
+import sqlite3
+import threading
 import unicodedata
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
+from weakref import WeakValueDictionary
 
-from recollect.errors import BadBankName, BankNotFound, NotABank, StoreUnavailable
+from recollect.errors import BankNotFound, NotABank, StoreError, StoreUnavailable
 from recollect.store.index.index import GRAPH_FROM_ROWS
-from recollect.store.sqlite.database import Database, record_embedder, recorded_embedder
+from recollect.store.names import checked_name, find_name, name_key
+from recollect.store.sqlite.database import (
+    BUSY_MS,
+    TOO_MANY_FILES,
+    Database,
+    record_embedder,
+    recorded_embedder,
+    translated,
+)
+from recollect.store.sqlite.peek import JobsPeek, JobTimes, due_banks
+from recollect.store.sqlite.pool import OpenBanks
 from recollect.store.sqlite.states import erase_states
 from recollect.store.sqlite.store import SqliteStore
+from recollect.store.stores import OpenLimits
 
 MEMORY = ":memory:"
 SUFFIX = ".bank"
 
-_NAME = re.compile(r"\w(?:[\w .@+-]{0,98}[\w@+-])?")
-_MOST_BYTES = 240  # a file's name has at most 255, endings included
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+_MOST_LISTED = 20
+LOCK_FILE = ".recollect.lock"
+"""Locked while a bank is made, so that two processes do not make two banks whose names are the same; always empty."""
 
 
 class SqliteFolder:
-    """Opens, lists and drops the banks of a folder; ``":memory:"`` keeps them in this process alone.
+    """Implements :class:`recollect.store.stores.Stores`; ``":memory:"`` keeps the banks in this process alone.
+
+    Args:
+        folder: made if it is not there.
+        graph_from: rows from which vector searches go through a graph.
+        limits: how much is held open at a time.
 
     Raises:
         StoreUnavailable: the folder cannot be made or read.
     """
 
-    def __init__(self, folder: str | Path, *, graph_from: int = GRAPH_FROM_ROWS) -> None:
+    def __init__(
+        self, folder: str | Path, *, graph_from: int = GRAPH_FROM_ROWS, limits: OpenLimits | None = None
+    ) -> None:
         self._folder = None if str(folder) == MEMORY else Path(folder)
         self._graph_from = graph_from
-        self._open: dict[str, SqliteStore] = {}
+        self._open_banks = OpenBanks(limits or OpenLimits())
+        self._stores: WeakValueDictionary[str, SqliteStore] = WeakValueDictionary()  # closed ones that are held, too
+        self._in_memory: dict[str, SqliteStore] = {}
+        self._opening: WeakValueDictionary[str, _Opening] = WeakValueDictionary()
+        self._lock = threading.Lock()
+        self._closings = 0  # a bank that was being opened while the folder was closed is not kept
+        self._peek = JobsPeek()
         if self._folder is not None:
             _make(self._folder)
 
-    def names(self) -> tuple[str, ...]:
-        """The banks there are, sorted."""
-        if self._folder is None:
-            return tuple(sorted(self._open))
-        return tuple(sorted(path.name.removesuffix(SUFFIX) for path in self._folder.glob(f"*{SUFFIX}")))
+    async def names(self) -> tuple[str, ...]:
+        """Return the names of all banks, sorted."""
+        return await asyncio.to_thread(lambda: tuple(sorted(self._files())))
 
-    def open(self, name: str, *, embedder: str, dimension: int, create: bool = True) -> SqliteStore:
-        """Open a bank; the same name gives the same object until it is closed. A new one records the embedder given.
+    async def open(self, name: str, *, embedder: str, dimension: int, create: bool = True) -> SqliteStore:
+        """Open a bank, in a thread. The same name gives the same object as long as somebody holds it.
 
         What a process that was killed has left of what it forgot is cleaned up first.
 
         Raises:
             BadBankName: the name cannot be a file's.
-            BankNotFound: there is none, and ``create`` is false.
+            BankNameTaken: a bank has this name in another spelling.
+            BankNotFound: there is no such bank, and ``create`` is false.
             StoreUnavailable, NotABank, NewerSchema: see :class:`Database`.
         """
-        name = checked_name(name)
-        store = self._open.get(name)
-        if store is None:
-            self._require(name, create)
-            database = Database(self._path(name))
-            try:
-                recorded = _claim_embedder(database, embedder, dimension)
-                store = SqliteStore(
-                    database, name=name, embedder=recorded[0], dimension=recorded[1], graph_from=self._graph_from
-                )
-                store.finish_forgetting()
-            except BaseException:
-                database.close()
-                raise
-            self._open[name] = store
-        return store
+        checked_name(name)
+        return await asyncio.to_thread(self._opened, name, (embedder, dimension), create=create)
 
     async def drop(self, name: str) -> None:
         """Erase a bank with all its files.
 
         Raises:
-            BankNotFound: there is none.
+            BankNotFound: there is no such bank.
+            BankNameTaken: a bank has this name in another spelling.
             StoreUnavailable: what was derived from it could not be removed; the bank is still there.
         """
-        name = checked_name(name)
-        self._require(name, create=False)
-        store = self._open.pop(name, None)
+        checked_name(name)
+        name = await asyncio.to_thread(self._own_spelling, name)
+        file = await asyncio.to_thread(self._find, name, create=False)
+        with self._lock:
+            store = self._stores.pop(name, None)
+            self._in_memory.pop(name, None)
         if store is not None:
             await store.close()
-        if self._folder is not None:
-            if left := erase_states(self._folder / (name + SUFFIX), remain=False):
-                raise StoreUnavailable(f"the bank {name!r} cannot be erased: {left[0]} cannot be removed")
-            for file in self._folder.glob("*"):
-                if file.name in _file_names(name):
-                    file.unlink(missing_ok=True)
+            self._open_banks.forget(store)
+        if file is not None:
+            await asyncio.to_thread(_erase, name, file)
+
+    async def banks_with_jobs(
+        self, *, until: datetime | None, kinds: Collection[str] = (), banks: Collection[str] | None = None
+    ) -> tuple[str, ...]:
+        """Return the banks of which a worker could claim a job by a moment, the one that is due longest first.
+
+        It reads the files that have changed since the last look, and opens no bank.
+        """
+
+        return due_banks(await asyncio.to_thread(self._job_times, banks), until, kinds)
 
     async def close(self) -> None:
-        stores, self._open = list(self._open.values()), {}
+        """Close every bank, those included that somebody still holds."""
+        with self._lock:
+            self._closings += 1
+            stores = list(self._stores.values())
+            self._stores, self._in_memory = WeakValueDictionary(), {}
         for store in stores:
             await store.close()
+            self._open_banks.forget(store)
 
-    def _require(self, name: str, create: bool) -> None:
-        if not create and name not in self.names():
-            where = self._folder or "memory"
-            there = ", ".join(self.names()) or "none"
-            raise BankNotFound(f"no bank {name!r} in {where}; there are: {there}")
+    def _opened(self, name: str, embedder: tuple[str, int], *, create: bool) -> SqliteStore:
+        with self._lock:  # one for all spellings of a name
+            alone, closings = self._opening.setdefault(name_key(name), _Opening()), self._closings
+        with alone.lock:  # who comes second is given what the first has opened
+            name = self._own_spelling(name)
+            store = self._stores.get(name)
+            if store is None:
+                store = self._made(name, self._find(name, create=create), embedder)
+                self._keep(store, closings)
+        self._open_banks.used(store)
+        return store
 
-    def _path(self, name: str) -> Path | None:
-        return None if self._folder is None else self._folder / (name + SUFFIX)
+    def _made(self, name: str, file: Path | None, embedder: tuple[str, int]) -> SqliteStore:
+        database = Database(file)
+        try:
+            recorded, dimension = _claim_embedder(database, *embedder)
+            store = SqliteStore(
+                database, name=name, embedder=recorded, dimension=dimension, graph_from=self._graph_from
+            )
+            store.finish_forgetting()
+        except BaseException:
+            database.close()
+            raise
+        database.on_use = lambda: self._open_banks.used(store)
+        return store
+
+    def _keep(self, store: SqliteStore, closings: int) -> None:
+        """Note a bank that was opened.
+
+        Raises:
+            StoreError: the folder was closed meanwhile.
+        """
+        with self._lock:
+            closed = self._closings != closings
+            if not closed:
+                self._stores[store.name] = store
+                if self._folder is None:
+                    self._in_memory[store.name] = store
+        if closed:
+            store.close_now()
+            raise StoreError("the store was closed while a bank was opened")
+
+    def _own_spelling(self, name: str) -> str:
+        """Return a name normalised, unless there is a bank with this name as it is beside one with the normalised.
+
+        Such a pair was made by hand, where file systems tell Unicode forms apart.
+        """
+        normal = checked_name(name)
+        return name if name != normal and name in self._files() else normal
+
+    def _find(self, name: str, *, create: bool) -> Path | None:
+        """Return a bank's file, made empty where there is none and ``create`` is true; ``None`` in memory.
+
+        Raises:
+            BankNotFound: there is no such bank, and ``create`` is false.
+            BankNameTaken: a bank has this name in another spelling.
+        """
+        path = None if self._folder is None else self._folder / (name + SUFFIX)
+        if path is not None and _is_spelled_so(path):
+            return path
+        files = self._files()
+        if (known := find_name(name, files)) is not None:
+            return files[known]
+        if not create:
+            raise BankNotFound(f"no bank {name!r} in {self._folder or 'memory'}; there are: {_listed(files)}")
+        if path is None:
+            return None
+        with _file_errors(path), _locked(path.with_name(LOCK_FILE)):
+            files = self._files()
+            if (known := find_name(name, files)) is not None:  # another process was faster
+                return files[known]
+            path.touch()
+        return path
+
+    def _files(self) -> dict[str, Path | None]:
+        """Return the banks there are, with their files; names are normalised, unless two would be the same."""
+        if self._folder is None:
+            with self._lock:
+                return dict.fromkeys(self._in_memory)
+        with _file_errors(self._folder):
+            try:
+                names = os.listdir(self._folder)
+            except FileNotFoundError:
+                return {}
+        found = [name for name in names if name.endswith(SUFFIX) and name != SUFFIX]
+        files: dict[str, Path | None] = {}
+        for file in sorted(found, key=lambda file: not unicodedata.is_normalized("NFC", file)):
+            stem = file.removesuffix(SUFFIX)
+            name = unicodedata.normalize("NFC", stem)
+            files[stem if name in files else name] = self._folder / file
+        return files
+
+    def _job_times(self, banks: Collection[str] | None) -> dict[str, JobTimes | None]:
+        files = {name: file for name, file in self._files().items() if banks is None or name in banks}
+        with self._lock:
+            opened = {name: store for name, store in self._in_memory.items() if name in files}
+        times: dict[str, JobTimes | None] = {name: store.job_times() for name, store in opened.items()}
+        return times | self._peek.job_times({name: file for name, file in files.items() if file is not None})
 
 
-def checked_name(name: str) -> str:
-    """The name, normalised (NFC), if it can be a file's on any system and cannot leave its folder.
+class _Opening:
+    """A lock that is there as long as somebody opens the bank."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+def _is_spelled_so(path: Path) -> bool:
+    """Return whether a file is there whose name is spelled exactly so.
+
+    Where a file system does not tell cases apart, only a listing could say: there this is false.
+    """
+    other = path.with_name(path.name.removesuffix(SUFFIX) + SUFFIX.upper())
+    with _file_errors(path):
+        return path.exists() and not (other.exists() and other.samefile(path))
+
+
+def _listed(names: Collection[str]) -> str:
+    """Return names for an error message."""
+    some = ", ".join(sorted(names)[:_MOST_LISTED]) or "none"
+    return some if len(names) <= _MOST_LISTED else f"{some} and {len(names) - _MOST_LISTED:,} more"
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """Hold a lock that all processes see, and that goes with the process that holds it."""
+    with closing(sqlite3.connect(file, isolation_level=None, timeout=BUSY_MS / 1000)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+@contextmanager
+def _file_errors(path: Path) -> Iterator[None]:
+    """Translate what the file system refuses.
 
     Raises:
-        BadBankName: says what is allowed.
+        StoreUnavailable: says what was refused.
     """
-    name = unicodedata.normalize("NFC", name)
-    if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or ".." in name or len(name.encode()) > _MOST_BYTES:
-        raise BadBankName(
-            f"{name!r} cannot be a bank's name: use 1 to 100 letters, digits, blanks and . _ @ + - (at most "
-            f"{_MOST_BYTES} bytes in UTF-8), beginning with a letter or digit, not ending with a dot or blank"
-        )
-    return name
+    try:
+        yield
+    except sqlite3.Error as exc:
+        raise translated(exc, path) from exc
+    except OSError as exc:
+        out = exc.errno in (errno.EMFILE, errno.ENFILE)
+        raise StoreUnavailable(f"{path}: {TOO_MANY_FILES if out else exc.strerror}") from exc
 
 
-def _file_names(name: str) -> set[str]:
-    return {name + SUFFIX, name + SUFFIX + "-wal", name + SUFFIX + "-shm", name + ".hnsw", name + ".hnsw.json"}
+def _erase(name: str, bank: Path) -> None:
+    if left := erase_states(bank, remain=False):
+        raise StoreUnavailable(f"the bank {name!r} cannot be erased: {left[0]} cannot be removed")
+    stem = bank.name.removesuffix(SUFFIX)
+    for suffix in (SUFFIX, SUFFIX + "-wal", SUFFIX + "-shm", ".hnsw", ".hnsw.json"):
+        bank.with_name(stem + suffix).unlink(missing_ok=True)
 
 
 def _make(folder: Path) -> None:
@@ -130,7 +289,7 @@ def _make(folder: Path) -> None:
 
 
 def _claim_embedder(database: Database, embedder: str, dimension: int) -> tuple[str, int]:
-    """The embedder that the bank records; a new bank records the one given."""
+    """Return the embedder that the bank records; a new bank records the one given."""
     with database.reading() as connection:
         recorded = recorded_embedder(connection)
     if recorded is None:

@@ -37,6 +37,7 @@ from recollect.store.sqlite.jobs import (
     retry_job,
 )
 from recollect.store.sqlite.ledger import costs, record, spent
+from recollect.store.sqlite.peek import JobTimes, read_job_times
 from recollect.store.sqlite.reader import SqliteReader
 from recollect.store.sqlite.rows import entity_row, merge_from
 from recollect.store.sqlite.sql import query
@@ -45,6 +46,9 @@ from recollect.store.torn import Torn
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+BYTES_OF_VALUE = 8  # in the index: a vector, and the mean of its surroundings
+BYTES_OF_ROW = 1_000  # in the index: words, times, names
 
 
 class SqliteStore(SqliteReader):
@@ -151,11 +155,48 @@ class SqliteStore(SqliteReader):
     ) -> None:
         await asyncio.to_thread(self._replace_vectors, embedder, dimension, vectors, seen)
 
+    async def release(self) -> None:
+        await asyncio.to_thread(self.give_back)
+
     async def close(self) -> None:
+        await asyncio.to_thread(self.close_now)
+
+    def close_now(self) -> None:
+        """Do what :meth:`close` does, and wait for it."""
         try:
-            await asyncio.to_thread(self._index.save)
+            self._index.save()
         finally:
-            await asyncio.to_thread(self._database.close)
+            self._database.close()
+
+    def give_back(self) -> bool:
+        """Close the files and let go of the index until the bank is used next; return whether nothing is open then.
+
+        A bank that is in use stays open.
+        """
+        self._index.save()
+        if not self._database.release():
+            return False
+        self._index = self._new_index()
+        return True
+
+    @property
+    def held_bytes(self) -> int:
+        """How much memory the index and the caches take, roughly."""
+        return len(self._index.live) * (BYTES_OF_VALUE * self._dimension + BYTES_OF_ROW) + self._database.cached_bytes
+
+    @property
+    def idle_readers(self) -> int:
+        """How many connections are open that nobody uses."""
+        return self._database.idle
+
+    def close_idle_readers(self) -> None:
+        """Close connections that nobody uses."""
+        self._database.close_idle()
+
+    def job_times(self) -> JobTimes:
+        """Return for each kind of job that the bank has from when one can be claimed."""
+        with self._database.reading() as connection:
+            return read_job_times(connection)
 
     def _drop_graph(self) -> None:
         for file in self._files()[3:]:

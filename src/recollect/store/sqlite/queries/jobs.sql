@@ -45,6 +45,13 @@ WHERE id = (
 )
 RETURNING id, kind, payload, due, attempts, failures, claim;
 
+-- name: job_times
+SELECT kind, min(since) FROM (
+    SELECT kind, min(due) AS since FROM job WHERE state = 'waiting' GROUP BY kind
+    UNION ALL
+    SELECT kind, min(lease_until) + 1 FROM job WHERE state = 'running' GROUP BY kind
+) GROUP BY kind;
+
 -- name: messages_of_job
 SELECT m.id FROM job_message j JOIN message m ON m.seq = j.message WHERE j.job = ? ORDER BY m.seq;
 

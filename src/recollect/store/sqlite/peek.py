@@ -1,0 +1,94 @@
+"""A look at the jobs of many banks without opening them: at the files that have changed since the last look."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Collection, Mapping
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+
+from recollect.domain.time import to_micros
+from recollect.store.sqlite.sql import query
+
+JobTimes = Mapping[str, int]
+"""For each kind of job that a bank has, the moment from which one of them can be claimed: microseconds since 1970."""
+
+Signature = tuple[tuple[int, int, int] | None, ...]
+
+SETTLED_NS = 3_000_000_000
+"""File systems count time in steps, of up to two seconds: a file that was written later than this may have been
+written again since it was read, and still look the same."""
+BUSY_S = 2.0
+
+
+class JobsPeek:
+    """Remembers what it has read of each bank, and reads a bank again when its files have changed.
+
+    So it needs nothing of those who write: a bank that was copied into the folder is found, and one whose writer was
+    killed too. Safe for threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: dict[Path, tuple[Signature, JobTimes]] = {}
+
+    def job_times(self, files: Mapping[str, Path]) -> dict[str, JobTimes | None]:
+        """Return the times of each bank's jobs; ``None`` for a bank that cannot be read."""
+        with self._lock:
+            return {name: self._times(file) for name, file in files.items()}
+
+    def _times(self, file: Path) -> JobTimes | None:
+        began = time.time_ns()
+        signature = tuple(_stated(path) for path in (file, file.with_name(file.name + "-wal")))
+        seen = self._seen.pop(file, None)
+        if seen is None or seen[0] != signature:
+            times = _read(file)
+            if times is None:
+                return None
+            seen = signature, times
+        if _is_settled(signature, began):
+            self._seen[file] = seen
+        return seen[1]
+
+
+def read_job_times(connection: sqlite3.Connection) -> JobTimes:
+    """Return the times of a bank's jobs."""
+    return dict(connection.execute(query("job_times")).fetchall())
+
+
+def due_banks(banks: Mapping[str, JobTimes | None], until: datetime | None, kinds: Collection[str]) -> tuple[str, ...]:
+    """Return the banks with a job of these kinds, or of any, by a moment; unreadable ones come last."""
+    found = {
+        name: min((due for kind, due in times.items() if not kinds or kind in kinds), default=None)
+        for name, times in banks.items()
+        if times is not None
+    }
+    latest = None if until is None else to_micros(until)
+    due = {name: first for name, first in found.items() if first is not None and (latest is None or first <= latest)}
+    unreadable = sorted(name for name, times in banks.items() if times is None)
+    return (*sorted(due, key=lambda name: (due[name], name)), *unreadable)
+
+
+def _stated(path: Path) -> tuple[int, int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def _is_settled(signature: Signature, now_ns: int) -> bool:
+    """Return whether whatever is written from now on shows in the signature."""
+    return all(one is None or one[1] < now_ns - SETTLED_NS for one in signature)
+
+
+def _read(file: Path) -> JobTimes | None:
+    try:
+        target = f"{file.absolute().as_uri()}?mode=rw"  # never made where it is no longer there
+        with closing(sqlite3.connect(target, isolation_level=None, timeout=BUSY_S, uri=True)) as connection:
+            return read_job_times(connection)
+    except (sqlite3.Error, UnicodeDecodeError):
+        return None
