@@ -175,8 +175,8 @@ async def test_each_bank_has_its_own_folder_and_only_where_a_model_keeps_states(
     plain = ModelPool(FunctionModel(lambda *_: "yes"), clock=lambda: NOW)
     assert plain.model(ada) is plain.model(ada)
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
-    crew = ModelPool(ByRole({Role.ASSIST: Keeping()}, FunctionModel(lambda *_: "yes")), clock=lambda: NOW)
-    folders = [crew.model(store)._model.of(Role.ASSIST).folder for store in (ada, bram)]
+    pool = ModelPool(ByRole({Role.ASSIST: Keeping()}, FunctionModel(lambda *_: "yes")), clock=lambda: NOW)
+    folders = [pool.model(store)._model.of(Role.ASSIST).folder for store in (ada, bram)]
     assert folders == [tmp_path / "ada.states", tmp_path / "bram.states"]
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["ada.states", "bram.states"]
     assert await folder.names() == ("ada", "bram")

@@ -140,15 +140,15 @@ class BaseMemory:
             if looking is not None:
                 looking.cancel()
                 await asyncio.wait([looking])
-            await self._staff.close()
+            await self._services.close()
         finally:
             await self._stores.close()
 
     def _look_for_jobs(self, name: str) -> None:
         """See to it that jobs of a bank are done when they are due later, whether it is open then or not."""
         self._served.add(name)
-        if self._kinds and self._staff.poll_s is not None and (self._looking is None or self._looking.done()):
-            self._looking = asyncio.create_task(self._look(self._staff.poll_s), name="recollect look")
+        if self._kinds and self._services.poll_s is not None and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.create_task(self._look(self._services.poll_s), name="recollect look")
 
     async def _look(self, every_s: float) -> None:
         """Look across the banks that were opened here, again and again, and set going those with jobs that are due."""

@@ -58,6 +58,7 @@ class Services(Protocol):
         """Stop all background work; what is unfinished waits for the next time."""
         ...
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankParts:
     """What finds, reads and thinks for a bank. Nothing of it changes the bank, except that ``model`` keeps its ledger.
