@@ -96,11 +96,14 @@ _SPOILERS = {
 
 
 class Endpoint:
-    """``faults`` says, by operation and subject, how the next request for it goes wrong; ``gave`` what it was given."""
+    """Says how the next request for an operation and a subject fails (``faults``), and what it was given (``gave``).
+
+    Each fault has an event that is set when a request has taken it.
+    """
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.faults: dict[tuple[str, str], str] = {}
+        self.faults: dict[tuple[str, str], tuple[str, threading.Event]] = {}
         self.gave: dict[tuple[str, str], str | None] = {}
 
 
@@ -118,8 +121,10 @@ class _Handler(BaseHTTPRequestHandler):
             os.kill(int(victim), signal.SIGKILL)
         key = (tags["operation"], subject)
         reply = reply_to(*key, body["messages"][-1]["content"])
+        fault, taken = self.said.faults.pop(key, ("", threading.Event()))
+        taken.set()
         with suppress(BrokenPipeError, ConnectionResetError):
-            self._answer(key, reply, self.said.faults.pop(key, ""))
+            self._answer(key, reply, fault)
 
     def _answer(self, key: tuple[str, str], reply: dict[str, Any], fault: str) -> None:
         self.said.gave[key] = None
