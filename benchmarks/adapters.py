@@ -15,22 +15,22 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from recollect_lab.recordings import Recording, ReplayServer, Upstream, recording_path
-from recollect_lab.rehearsals.rehearsal import Answered
-from recollect_lab.rivals import BACKENDS, NAME, adapter_run
+from recollect_lab.recordings import Recording, ReplayServer, Upstream, open_recording_folder
+from recollect_lab.rehearsals.rehearsal import AnsweredQuestion
+from recollect_lab.rivals import BACKENDS, NAME, run_adapter
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     upstream = Upstream(base_url=options.upstream, model=options.model) if options.upstream else None
     with ExitStack() as stack:
-        folder = options.folder or stack.enter_context(recording_path(NAME))
+        folder = options.folder or stack.enter_context(open_recording_folder(NAME))
         recording = Recording.open(folder, create=upstream is not None)
         server = stack.enter_context(ReplayServer(recording, upstream))
-        told = {backend: asyncio.run(adapter_run(server.base_url, backend, _say)) for backend in options.backend}
+        told = {backend: asyncio.run(run_adapter(server.base_url, backend, _say)) for backend in options.backend}
         report = server.report
-    whole = upstream is not None and report.fresh and set(options.backend) == set(BACKENDS)
-    dropped = recording.prune(report.used) if whole else ()
+    whole = upstream is not None and report.is_fresh and set(options.backend) == set(BACKENDS)
+    dropped = recording.prune(report.used_keys) if whole else ()
     found = {
         "replies": {
             "exact": len(report.exact),
@@ -42,10 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "backends": {backend: [as_json(one) for one in asked] for backend, asked in told.items()},
     }
     print(json.dumps(found, indent=2, ensure_ascii=False))
-    return 0 if report.fresh else 1
+    return 0 if report.is_fresh else 1
 
 
-def as_json(asked: Answered) -> dict[str, object]:
+def as_json(asked: AnsweredQuestion) -> dict[str, object]:
     """An answer beside the known one, with the way to it."""
     answer, usage = asked.answer, asked.answer.receipt.usage
     return {

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from recollect.domain.messages import Message
 from recollect.models.embedder import Embedder
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 from recollect_lab.evals.bank import EvalBank, OpenBank
 
 Floats = NDArray[np.float32]
@@ -65,7 +65,7 @@ class Bm25:
 
     async def add(self, texts: Sequence[str]) -> None:
         for text in texts:
-            found = terms(text).tolist()
+            found = extract_terms(text).tolist()
             for term, count in Counter(found).items():
                 self._postings.setdefault(term, []).append((len(self._lengths), count))
             self._lengths.append(len(found))
@@ -74,7 +74,7 @@ class Bm25:
         lengths = np.array(self._lengths, dtype=np.float32)
         penalty = K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1.0))
         total = np.zeros(len(lengths), dtype=np.float32)
-        for term in set(terms(question).tolist()) & self._postings.keys():
+        for term in set(extract_terms(question).tolist()) & self._postings.keys():
             rows, counts = np.array(self._postings[term]).T
             rarity = math.log(1 + (len(lengths) - len(rows) + 0.5) / (len(rows) + 0.5))
             total[rows] += rarity * (K1 + 1) * counts / (counts + penalty[rows])

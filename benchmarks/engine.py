@@ -24,7 +24,7 @@ from benchmarks.machine import hand_over, whole_number
 from benchmarks.worker import Plan
 from recollect_lab.datasets.dataset import Dataset
 from recollect_lab.reports.provenance import gather_provenance
-from recollect_lab.reports.table import align
+from recollect_lab.reports.table import align_columns
 
 Row = dict[str, float]
 
@@ -62,7 +62,7 @@ class Report:
         """Rows, and the growth between them, as plain text."""
         lines = [tuple(_shown(name, row.get(name)) for name in SHOWN) for row in self.rows]
         grown = [tuple(_ratio(grew.get(name)) for name in SHOWN) for grew in growth(self.rows).values()]
-        return align([SHOWN, *lines, *grown])
+        return align_columns([SHOWN, *lines, *grown])
 
 
 def measure(options: Options) -> Report:

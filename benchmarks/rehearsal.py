@@ -23,11 +23,11 @@ from recollect.domain.items import Item
 from recollect.domain.opinions import Opinion
 from recollect.sample import sample_path
 from recollect_lab.datasets.dataset import Dataset
-from recollect_lab.datasets.jsonl import load
+from recollect_lab.datasets.jsonl import load_jsonl
 from recollect_lab.recordings import Verdict
-from recollect_lab.rehearsals.comparison import Replayed, replayed
-from recollect_lab.rehearsals.plans import PLANS, Plan
-from recollect_lab.rehearsals.rehearsal import Answered
+from recollect_lab.rehearsals.comparison import ReplayedRehearsal, replay_rehearsal
+from recollect_lab.rehearsals.plans import PLANS, RehearsalPlan
+from recollect_lab.rehearsals.rehearsal import AnsweredQuestion
 from recollect_lab.reports.provenance import gather_provenance
 
 
@@ -35,17 +35,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     at = datetime.now(UTC)
     with sample_path() as path:
-        dataset = load(path)
-    replay = asyncio.run(replayed(options.recipe, lambda line: print(line, file=sys.stderr), asked_at_once=1))
+        dataset = load_jsonl(path)
+    replay = asyncio.run(replay_rehearsal(options.recipe, lambda line: print(line, file=sys.stderr), asked_at_once=1))
     found = as_json(PLANS[options.recipe], replay, dataset, at)
     text = json.dumps(found, indent=2, ensure_ascii=False)
     if options.out:
         options.out.write_text(f"{text}\n", "utf-8")
     print(text)
-    return 0 if replay.report.fresh else 1
+    return 0 if replay.report.is_fresh else 1
 
 
-def as_json(plan: Plan, replay: Replayed, dataset: Dataset, at: datetime) -> dict[str, object]:
+def as_json(plan: RehearsalPlan, replay: ReplayedRehearsal, dataset: Dataset, at: datetime) -> dict[str, object]:
     """Everything that was measured, as one object."""
     result, report, verdicts = replay.result, replay.report, replay.verdicts
     return {
@@ -80,15 +80,15 @@ def _sort(item: Item) -> str:
     return item.network.value if item.network else item.label.rstrip("0123456789 ")
 
 
-def _scores(asked: Sequence[Answered], verdicts: Mapping[str, Verdict]) -> dict[str, object]:
+def _scores(asked: Sequence[AnsweredQuestion], verdicts: Mapping[str, Verdict]) -> dict[str, object]:
     categories = defaultdict(list)
     for one in asked:
         categories[one.question.category].append(one)
-    answerable = [one for one in asked if not one.abstention_due]
+    answerable = [one for one in asked if not one.should_abstain]
     return {
         "asked": len(asked),
         "token_f1_of_answerable": round(mean(one.f1 for one in answerable), 3),
-        "abstained_rightly": sum(one.answer.abstained for one in asked if one.abstention_due),
+        "abstained_rightly": sum(one.answer.abstained for one in asked if one.should_abstain),
         "abstained_wrongly": sum(one.answer.abstained for one in answerable),
         "by_hand": {**_counted(verdicts), "not_graded": len(asked) - len(verdicts)},
         "by_category": {
@@ -108,7 +108,7 @@ def _counted(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
     return {verdict.value: count for verdict, count in Counter(verdicts.values()).items()}
 
 
-def _answered(one: Answered, verdict: str | None) -> dict[str, object]:
+def _answered(one: AnsweredQuestion, verdict: str | None) -> dict[str, object]:
     return {
         "id": one.question.id,
         "category": one.question.category,

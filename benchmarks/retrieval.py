@@ -17,19 +17,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.baselines import baselines
-from recollect.app import Settings, embedder_named
+from recollect.app import Settings, build_embedder
 from recollect.domain.queries import Effort
 from recollect.models.embedder import Embedder
 from recollect.recall.settings import Arm
-from recollect_lab.cli.evalbank import EvalBanks, settings_for_report
+from recollect_lab.cli.eval_banks import EvalBanks, make_report_settings
 from recollect_lab.datasets import LOADERS, load_dataset
 from recollect_lab.datasets.dataset import Dataset
 from recollect_lab.evals.bank import OpenBank
 from recollect_lab.evals.report import RetrievalReport
 from recollect_lab.evals.retrieval import evaluate_retrieval
-from recollect_lab.reports.bootstrap import Estimate, bootstrap_mean
+from recollect_lab.reports.bootstrap import Estimate, estimate_mean
 from recollect_lab.reports.provenance import gather_provenance
-from recollect_lab.reports.table import align, share
+from recollect_lab.reports.table import align_columns, format_share
 
 OURS = "recollect"
 COMPARED = "recall@10"
@@ -48,13 +48,13 @@ class Comparison:
     def to_table(self) -> str:
         """A line a system: means with their 95 % intervals, the difference to ours, milliseconds a question."""
         header = ("system", *SHOWN, f"{COMPARED} less ours", "p50 ms", "errors")
-        return align([header, *(self._line(name) for name in self.reports)])
+        return align_columns([header, *(self._line(name) for name in self.reports)])
 
     def difference(self, name: str) -> Estimate | None:
         """What a system finds more than ours (less: below 0), question by question, so that the interval is narrow."""
         ours, other = (_scores(self.reports[one], COMPARED) for one in (OURS, name))
         both = [other[question] - ours[question] for question in ours if question in other]
-        return bootstrap_mean(both) if both and name != OURS else None
+        return estimate_mean(both) if both and name != OURS else None
 
     def _line(self, name: str) -> tuple[str, ...]:
         report = self.reports[name]
@@ -79,7 +79,7 @@ class BaselineSettings:
 
 async def compare(dataset: Dataset, folder: Path, *, limit: int | None, depth: int, at: datetime) -> Comparison:
     """Evaluate every system; tells of each on stderr when it is done."""
-    embedder = embedder_named("wordllama")
+    embedder = build_embedder("wordllama")
     await embedder.embed(["hello"])
     systems = {**_ours(folder, embedder), **_plain(embedder)}
     reports: dict[str, RetrievalReport] = {}
@@ -98,7 +98,7 @@ def _ours(folder: Path, embedder: Embedder) -> dict[str, tuple[OpenBank, object]
     return {
         name: (
             EvalBanks(folder, settings, Effort.MID, embedder, None, keep=True).open,
-            settings_for_report(settings, Effort.MID, embedder, None),
+            make_report_settings(settings, Effort.MID, embedder, None),
         )
         for name, settings in chosen.items()
     }
@@ -117,7 +117,7 @@ def _scores(report: RetrievalReport, measure: str) -> dict[tuple[str, str], floa
 
 
 def _estimate(one: Estimate | None) -> str:
-    return "-" if one is None else f"{share(one.mean)} [{share(one.low)} {share(one.high)}]"
+    return "-" if one is None else f"{format_share(one.mean)} [{format_share(one.low)} {format_share(one.high)}]"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

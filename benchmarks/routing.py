@@ -19,31 +19,31 @@ from statistics import fmean
 
 from benchmarks.baselines import Bm25, ranked
 from benchmarks.machine import hand_over
-from recollect.app import embedder_named
+from recollect.app import build_embedder
 from recollect.domain.queries import Query
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.emem.reading import lines_of
-from recollect.methods.emem.route import Router
+from recollect.methods.emem.router import Router
+from recollect.methods.emem.segment_view import split_lines
 from recollect.methods.emem.settings import Pathway, RouteSettings
 from recollect.models.embedder import Embedder
-from recollect.models.languages.unconfigured import NoLanguageModel
+from recollect.models.languages.unconfigured import UnconfiguredModel
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import EncodeSettings, TurnEncoder
-from recollect.retain.known_names import KnownNames
-from recollect.retain.segments import SegmentSettings, line_of, read_segment
+from recollect.retain.entity_directory import DirectoryCache
+from recollect.retain.segments import SegmentSettings, read_segment, render_line
 from recollect.store.protocol import Store
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.text.tokens import count_all
 from recollect_lab.datasets import LOADERS, load_dataset
-from recollect_lab.datasets.dataset import Conversation, Dataset, Question
-from recollect_lab.reports.bootstrap import Estimate, bootstrap_mean
+from recollect_lab.datasets.dataset import Dataset, DatasetConversation, DatasetQuestion
+from recollect_lab.reports.bootstrap import Estimate, estimate_mean
 from recollect_lab.reports.provenance import Provenance, gather_provenance
-from recollect_lab.reports.table import align, share
+from recollect_lab.reports.table import align_columns, format_share
 
 MOST = 20
 ALL, BM25, CHANCE = "all pathways", "BM25 over whole segments", "by chance"
 
-Route = Callable[[Question], Awaitable[Sequence[int]]]
+Route = Callable[[DatasetQuestion], Awaitable[Sequence[int]]]
 """From a question to segments, the strongest first."""
 
 
@@ -73,7 +73,7 @@ class Held:
     whole: Mapping[str, frozenset[int]]
     tokens: Mapping[int, Mapping[str, int]]
 
-    def evidence(self, question: Question, activated: Iterable[int]) -> float:
+    def evidence(self, question: DatasetQuestion, activated: Iterable[int]) -> float:
         """The share of a question's evidence that the segments hold."""
         chosen = set(activated)
         return fmean(bool(self.whole.get(one, frozenset()) & chosen) for one in question.evidence)
@@ -112,17 +112,17 @@ class RoutingReport:
     def to_table(self) -> str:
         """A line a system: the share of the evidence with its 95 % interval, and the share of the tokens read."""
         header = ("system", *(title for tau in self.taus for title in (f"evidence, tau {tau}", "tokens")))
-        return align([header, *((name, *self._cells(name)) for name in self.rows)])
+        return align_columns([header, *((name, *self._cells(name)) for name in self.rows)])
 
     def _cells(self, name: str) -> Iterable[str]:
         for tau in self.taus:
             one = self.estimate(name, tau)
-            yield f"{share(one.mean)} [{share(one.low)} {share(one.high)}]"
-            yield share(self._read(name, tau))
+            yield f"{format_share(one.mean)} [{format_share(one.low)} {format_share(one.high)}]"
+            yield format_share(self._read(name, tau))
 
     def estimate(self, name: str, tau: int) -> Estimate:
         """The mean share of a question's evidence that lies in at most so many segments."""
-        return bootstrap_mean([row.evidence[tau] for row in self.rows[name]])
+        return estimate_mean([row.evidence[tau] for row in self.rows[name]])
 
     def _read(self, name: str, tau: int) -> float:
         return fmean(row.read[tau] for row in self.rows[name])
@@ -134,7 +134,7 @@ class RoutingReport:
         categories = sorted({row.category for row in self.rows[name]})
         return {
             "evidence": _estimate(self.estimate(name, tau)),
-            "less all pathways": None if name == ALL else _estimate(bootstrap_mean(less)),
+            "less all pathways": None if name == ALL else _estimate(estimate_mean(less)),
             "tokens_read": self._read(name, tau),
             "by_category": {
                 category: fmean(row.evidence[tau] for row in self.rows[name] if row.category == category)
@@ -144,7 +144,7 @@ class RoutingReport:
 
 
 async def held_in_segments(
-    conversation: Conversation, folder: SqliteFolder, embedder: Embedder, settings: SegmentSettings
+    conversation: DatasetConversation, folder: SqliteFolder, embedder: Embedder, settings: SegmentSettings
 ) -> Held:
     """Keep a conversation in a bank of its own, in memory."""
     encoder = TurnEncoder(embedder, settings=EncodeSettings(segments=settings))
@@ -157,11 +157,11 @@ async def held_in_segments(
     whole: dict[str, frozenset[int]] = {}
     tokens: dict[int, dict[str, int]] = {}
     for segment in segments:
-        lines = lines_of(segment)
+        lines = split_lines(segment)
         costs = count_all([line for _, line in lines])
         tokens[segment.number] = {message.id: cost for (message, _), cost in zip(lines, costs, strict=True)}
         for message, line in lines:
-            if line == line_of(message):
+            if line == render_line(message):
                 whole[message.id] = whole.get(message.id, frozenset()) | {segment.number}
     return Held(
         store=store,
@@ -180,7 +180,7 @@ async def routes(held: Held, embedder: Embedder, settings: RouteSettings) -> dic
     plain = Bm25()
     await plain.add(held.texts)
 
-    async def by_bm25(question: Question) -> Sequence[int]:
+    async def by_bm25(question: DatasetQuestion) -> Sequence[int]:
         return [held.numbers[at] for at in ranked(await plain.scores(question.text)).tolist()]
 
     return {**{name: by_pathways(held, _router(embedder, one)) for name, one in chosen.items()}, BM25: by_bm25}
@@ -189,7 +189,7 @@ async def routes(held: Held, embedder: Embedder, settings: RouteSettings) -> dic
 def by_pathways(held: Held, router: Router) -> Route:
     """The segments that a router activates."""
 
-    async def route(question: Question) -> Sequence[int]:
+    async def route(question: DatasetQuestion) -> Sequence[int]:
         routed = await router.route(Query(text=question.text, now=question.at or held.until), held.store)
         return [one.number for one in routed.activated]
 
@@ -200,8 +200,8 @@ def _router(embedder: Embedder, settings: RouteSettings) -> Router:
     parts = Dependencies(
         embedder=embedder,
         retriever=TemprRetriever(embedder),
-        model=NoLanguageModel(),
-        names=KnownNames(),
+        model=UnconfiguredModel(),
+        names=DirectoryCache(),
         clock=lambda: datetime.now(UTC),
     )
     return Router(parts, settings)
@@ -212,7 +212,7 @@ async def measure(
 ) -> RoutingReport:
     """Route every question that names its evidence; tells of each conversation on stderr when it is done."""
     load = os.getloadavg()[0]
-    embedder = embedder_named("wordllama")
+    embedder = build_embedder("wordllama")
     most = replace(route, tau=max(taus))  # the fewer are the first of the more
     rows: dict[str, list[Row]] = {}
     counts: dict[str, int] = {}
@@ -235,7 +235,7 @@ async def measure(
     return RoutingReport(rows=rows, segments=counts, taus=taus, provenance=provenance)
 
 
-def _row(question: Question, activated: Sequence[int], held: Held, taus: Sequence[int]) -> Row:
+def _row(question: DatasetQuestion, activated: Sequence[int], held: Held, taus: Sequence[int]) -> Row:
     return Row(
         question=question.id,
         category=question.category,
@@ -244,7 +244,7 @@ def _row(question: Question, activated: Sequence[int], held: Held, taus: Sequenc
     )
 
 
-def _by_chance(question: Question, held: Held, taus: Sequence[int]) -> Row:
+def _by_chance(question: DatasetQuestion, held: Held, taus: Sequence[int]) -> Row:
     """What as many segments would hold that nobody has chosen: of evidence, and about that of tokens."""
     shares = {tau: min(tau / len(held.numbers), 1.0) for tau in taus}
     return Row(question=question.id, category=question.category, evidence=shares, read=shares)

@@ -25,12 +25,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from benchmarks.machine import hand_over, peak_rss_mb
-from recollect.models.languages._chat import Reading
-from recollect.models.languages._transformer import Shelf, Transformer
+from recollect.models.languages._chat_template import TokenizedPrompt
+from recollect.models.languages._transformer import StateLocation, TransformerModel
 from recollect.models.languages.states import StateFolder
 from recollect_lab.datasets.dataset import Dataset
 from recollect_lab.reports.provenance import gather_provenance
-from recollect_lab.reports.table import align
+from recollect_lab.reports.table import align_columns
 
 Row = dict[str, float | bool]
 
@@ -96,7 +96,7 @@ class Report:
         return json.dumps({"rows": self.rows, "model": self.model, "provenance": self.provenance}, indent=2)
 
     def to_table(self) -> str:
-        return align([SHOWN, *(tuple(f"{row[name]:.4g}" for name in SHOWN) for row in self.rows)])
+        return align_columns([SHOWN, *(tuple(f"{row[name]:.4g}" for name in SHOWN) for row in self.rows)])
 
 
 def measure(options: Options) -> Report:
@@ -106,12 +106,12 @@ def measure(options: Options) -> Report:
     began = time.perf_counter()
     model.fingerprint  # noqa: B018  # computed once a process, and not what is compared
     figures = {"parameters": parameters, "made_s": made_s, "fingerprint_s": round(time.perf_counter() - began, 3)}
-    model.write(_reading(options, min(options.tokens), salt=-1), most=2)  # what is slow once is over
+    model.generate(_reading(options, min(options.tokens), salt=-1), max_tokens=2)  # what is slow once is over
     rows = tuple(_measured(options, model, tokens) for tokens in options.tokens)
     return Report(rows=rows, model={**figures, "peak_rss_mb": round(peak_rss_mb())}, provenance=provenance)
 
 
-def _measured(options: Options, model: Transformer, tokens: int) -> Row:
+def _measured(options: Options, model: TransformerModel, tokens: int) -> Row:
     """One length: each figure is the median over repeats, with a text of its own each."""
     began = time.perf_counter()
     rows = [_once(model, _reading(options, tokens, salt=repeat)) for repeat in range(options.repeats)]
@@ -125,7 +125,7 @@ def _measured(options: Options, model: Transformer, tokens: int) -> Row:
     return {"tokens": tokens, "question_tokens": QUESTION_TOKENS, **row, **ratios, "same_logits": same}
 
 
-def _once(model: Transformer, reading: Reading) -> dict[str, float]:
+def _once(model: TransformerModel, reading: TokenizedPrompt) -> dict[str, float]:
     """Seconds until the first token of an answer: after reading everything; after reading it and keeping its state;
     from the state, with its file in the system's memory and without. ``load_s`` of these goes into reading and
     verifying the file; ``*_cpu_s`` are seconds of processors, which say more on a busy machine. ``same_logits`` is 1
@@ -133,17 +133,17 @@ def _once(model: Transformer, reading: Reading) -> dict[str, float]:
     """
     with TemporaryDirectory(prefix="recollect-states-") as name:
         shelf = _shelf(Path(name) / "states")
-        read = _timed(lambda: model.write(reading, most=1))
-        keep = _timed(lambda: model.write(reading, most=1, shelf=shelf))
-        restore = _timed(lambda: model.write(reading, most=1, shelf=shelf))
-        load = _timed(lambda: shelf.folder.load(shelf.place, model.key(reading.head), model.layers))
-        _forget_pages(shelf.place)
-        cold = _timed(lambda: model.write(reading, most=1, shelf=shelf))
+        read = _timed(lambda: model.generate(reading, max_tokens=1))
+        keep = _timed(lambda: model.generate(reading, max_tokens=1, location=shelf))
+        restore = _timed(lambda: model.generate(reading, max_tokens=1, location=shelf))
+        load = _timed(lambda: shelf.folder.load(shelf.path, model.state_key(reading.head), model.layers))
+        _forget_pages(shelf.path)
+        cold = _timed(lambda: model.generate(reading, max_tokens=1, location=shelf))
         if (keep.result.cached, restore.result.cached, cold.result.cached) != (0, *2 * [len(reading.head)]):
             raise SystemExit(f"the state was not kept or not found: {keep.result.note}{restore.result.note}")
-        same = bool((model.logits(reading, shelf) == model.logits(reading)).all())
+        same = bool((model.next_logits(reading, shelf) == model.next_logits(reading)).all())
         return {
-            "state_mb": sum(path.stat().st_size for path in shelf.place.iterdir()) / 1e6,
+            "state_mb": sum(path.stat().st_size for path in shelf.path.iterdir()) / 1e6,
             "reencode_s": read.seconds,
             "reencode_cpu_s": read.cpu,
             "keep_s": keep.seconds,
@@ -168,19 +168,19 @@ def _timed(work: Callable[[], Any]) -> _Timed:
     return _Timed(work(), time.perf_counter() - began, time.process_time() - cpu)
 
 
-def _reading(options: Options, tokens: int, *, salt: int) -> Reading:
+def _reading(options: Options, tokens: int, *, salt: int) -> TokenizedPrompt:
     """A segment of so many random tokens and a question after it."""
     chance = random.Random(f"{options.seed} {tokens} {salt}")
     numbers = [chance.randrange(options.layout.vocabulary) for _ in range(tokens + QUESTION_TOKENS)]
-    return Reading(head=tuple(numbers[:tokens]), tail=tuple(numbers[tokens:]))
+    return TokenizedPrompt(head=tuple(numbers[:tokens]), tail=tuple(numbers[tokens:]))
 
 
-def _shelf(folder: Path) -> Shelf:
+def _shelf(folder: Path) -> StateLocation:
     states = StateFolder(folder, max_bytes=1 << 40)
-    place = states.place()
+    place = states.locate()
     if place is None:
         raise SystemExit(f"no states can be kept in {folder}")
-    return Shelf(folder=states, place=place)
+    return StateLocation(folder=states, path=place)
 
 
 def _forget_pages(folder: Path) -> None:
@@ -203,7 +203,7 @@ class _NoWords:
         return ""
 
 
-def _made(options: Options) -> tuple[Transformer, int, float]:
+def _made(options: Options) -> tuple[TransformerModel, int, float]:
     """A model of random weights on its device, how many numbers it has, and how long it took."""
     torch, transformers = importlib.import_module("torch"), importlib.import_module("transformers")
     began, layout = time.perf_counter(), options.layout
@@ -230,7 +230,7 @@ def _made(options: Options) -> tuple[Transformer, int, float]:
             torch.set_default_dtype(torch.float32)
     count = sum(weight.numel() for weight in model.parameters())
     return (
-        Transformer.of(model, _NoWords(), name=f"random {options.shape}"),
+        TransformerModel.wrap(model, _NoWords(), name=f"random {options.shape}"),
         count,
         _rounded(time.perf_counter() - began),
     )

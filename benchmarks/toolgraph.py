@@ -21,7 +21,7 @@ from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.time import Interval, Precision
 from recollect.domain.triples import Triple
 from recollect.models.embedder import Embedder
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 from recollect.text.tokens import count_all
 
 START = datetime(2016, 3, 1, 8, tzinfo=UTC)
@@ -84,7 +84,7 @@ class ToolGraph:
             sessions=tuple(Session(id=id_, started=at) for id_, at in sessions.items()),
             messages=tuple(self._message(number) for number in numbers),
             items=tuple(
-                IndexedItem(item=replace(item, tokens=cost), vector=vector, terms=np.asarray(terms(item.text)))
+                IndexedItem(item=replace(item, tokens=cost), vector=vector, terms=np.asarray(extract_terms(item.text)))
                 for item, vector, cost in zip(items, vectors, tokens, strict=True)
             ),
             links=tuple(link for number in numbers for link in self._links(number)),

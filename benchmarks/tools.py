@@ -25,13 +25,13 @@ from typing import TypedDict, cast
 from benchmarks.machine import hand_over, quantile, whole_number
 from benchmarks.toolgraph import FIRST_YEAR, YEARS, ToolGraph
 from recollect import Bank, Memory
-from recollect.app import embedder_named
-from recollect.methods.remem.observe import Observation
+from recollect.app import build_embedder
+from recollect.methods.remem.observations import Observation
 from recollect.methods.remem.tools import Toolkit
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect_lab.datasets.dataset import Dataset
 from recollect_lab.reports.provenance import gather_provenance
-from recollect_lab.reports.table import align
+from recollect_lab.reports.table import align_columns
 
 BANK = "bench"
 BATCH = 2000
@@ -63,7 +63,7 @@ class Report:
 
     def to_table(self) -> str:
         """The rows as plain text."""
-        return align([tuple(self.rows[0]), *(tuple(map(str, row.values())) for row in self.rows)])
+        return align_columns([tuple(self.rows[0]), *(tuple(map(str, row.values())) for row in self.rows)])
 
 
 def _triple(rng: Random, graph: ToolGraph) -> tuple[str, str, str]:
@@ -157,7 +157,7 @@ async def _measure_size(options: Options, facts: int) -> list[Row]:
     with TemporaryDirectory(prefix="recollect-tools-") as folder:
         await _fill(Path(folder), graph)
         print(f"{facts} facts: written in {time.perf_counter() - began:.0f} s", file=sys.stderr)
-        async with Memory.open(folder, embedder=embedder_named("wordllama")) as memory:
+        async with Memory.open(folder, embedder=build_embedder("wordllama")) as memory:
             bank = await memory.bank(BANK)
             rows = [await _measured(bank, graph, name, options) for name in CALLS]
     print(f"{facts} facts: {time.perf_counter() - began:.0f} s", file=sys.stderr)
@@ -166,7 +166,7 @@ async def _measure_size(options: Options, facts: int) -> list[Row]:
 
 async def _fill(folder: Path, graph: ToolGraph) -> None:
     """Write the bank as a worker would: what was made of some messages at a time."""
-    embedder, banks = embedder_named("wordllama"), SqliteFolder(folder)
+    embedder, banks = build_embedder("wordllama"), SqliteFolder(folder)
     store = await banks.open(BANK, embedder=embedder.name, dimension=embedder.dimension)
     for at in range(0, graph.messages, BATCH):
         await store.commit(await graph.changeset(embedder, range(at, min(at + BATCH, graph.messages))))

@@ -19,7 +19,7 @@ from benchmarks.corpus import Corpus, Needle
 from benchmarks.heartbeat import Heartbeat
 from benchmarks.machine import folder_mb, peak_rss_mb, quantile, rss_mb
 from recollect import Memory
-from recollect.app import embedder_named
+from recollect.app import build_embedder
 from recollect.domain.messages import Message
 from recollect.domain.queries import Effort
 from recollect.domain.recalls import Recall
@@ -98,7 +98,7 @@ async def serve(plan: Plan) -> Figures:
 async def _open(plan: Plan, first: Needle) -> tuple[Memory, Figures]:
     """Read the embedder; then, timed apart, open the bank, load its index and answer a first question."""
     began = time.perf_counter()
-    embedder = embedder_named("wordllama")
+    embedder = build_embedder("wordllama")
     await embedder.embed(["hello"])
     read = time.perf_counter()
     memory = Memory.open(plan.folder, embedder=embedder, model="none")

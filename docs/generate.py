@@ -22,7 +22,6 @@ from recollect.domain import (
     items,
     jobs,
     limits,
-    loops,
     messages,
     opinions,
     queries,
@@ -30,10 +29,11 @@ from recollect.domain import (
     receipts,
     signals,
     time,
+    traces,
     usage,
 )
-from recollect.memory import asking
-from recollect.models import embedder, language, reranker, timereader
+from recollect.memory import query_options
+from recollect.models import embedder, language, reranker, time_reader
 from recollect.models.languages.settings import CallSettings
 from recollect.recall import settings
 from recollect.recipes import Recipe
@@ -49,14 +49,23 @@ SECTIONS = (
         "Messages and time",
         (messages.Message, messages.StoredMessage, messages.Role, changes.Session, time.Interval, time.Precision),
     ),
-    ("Recall", (recalls.Recall, recalls.Evidence, recalls.Why, recalls.RecallReceipt, recalls.ArmReport)),
+    ("Recall", (recalls.Recall, recalls.Evidence, recalls.ArmRank, recalls.RecallReceipt, recalls.ArmReport)),
     ("Facts", (facts.Fact, receipts.FactsReceipt)),
     ("Receipts", (receipts.RetainReceipt, receipts.ForgetReceipt, banks.BankInfo)),
-    ("Answers", (answers.Answer, answers.Citation, answers.Step, answers.AnswerReceipt, asking.RecallOptions)),
-    ("Ways to an answer", (answers.Taken, answers.Way, answers.Ground)),
+    ("Answers", (answers.Answer, answers.Citation, answers.Step, answers.AnswerReceipt, query_options.RecallOptions)),
+    ("Ways to an answer", (answers.RouteTaken, answers.Route, answers.RouteReason)),
     (
         "Loops",
-        (loops.Trace, loops.Round, loops.Known, loops.Finding, loops.Gap, loops.Snippet, loops.Decision, loops.Reason),
+        (
+            traces.LoopTrace,
+            traces.LoopRound,
+            traces.TrackerState,
+            traces.Finding,
+            traces.Gap,
+            traces.Snippet,
+            traces.LoopDecision,
+            traces.DecisionReason,
+        ),
     ),
     ("Profiles", (banks.Profile, banks.Disposition)),
     ("Opinions", (opinions.Opinion, opinions.OpinionStep, opinions.Assessment)),
@@ -65,10 +74,10 @@ SECTIONS = (
     ("Items and entities", (items.Item, items.ItemKind, items.Network, entities.Entity, entities.Merge)),
     ("Settings of a recall", (settings.RecallSettings, signals.Weights, signals.Signals, queries.Effort)),
     ("Recipes", (Recipe,)),
-    ("Seams", (embedder.Embedder, reranker.Reranker, timereader.TimeReader)),
+    ("Seams", (embedder.Embedder, reranker.Reranker, time_reader.TimeReader)),
     (
         "The seam to language models",
-        (language.LanguageModel, language.Prompt, language.Role, language.Reply, CallSettings),
+        (language.LanguageModel, language.Prompt, language.ModelRole, language.Reply, CallSettings),
     ),
 )
 

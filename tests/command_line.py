@@ -90,11 +90,11 @@ def filled(cli, chat):
 @pytest.fixture
 def thinking(monkeypatch):
     """A model for every name but "none": it answers soundly, or what ``thinking(Answered=...)`` says instead."""
-    named = models.model_named
+    named = models.build_model
 
     def of(**kept):
         model = standin(**kept)
-        monkeypatch.setattr(models, "model_named", lambda name, **how: named(name) if name == "none" else model)
+        monkeypatch.setattr(models, "build_model", lambda name, **how: named(name) if name == "none" else model)
         return model
 
     return of

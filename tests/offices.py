@@ -3,12 +3,12 @@
 from datetime import UTC
 
 from recollect import Fact, Interval
-from recollect.text.when.iso import read_date
+from recollect.text.time_expressions.iso import parse_iso_date
 
 
 def office(subject, post, object_, start, end, **more):
     """The fact that somebody held a post from a year to another, both included."""
-    first, last = read_date(start, UTC), read_date(end, UTC)
+    first, last = parse_iso_date(start, UTC), parse_iso_date(end, UTC)
     occurred = Interval(start=first.start, end=last.end, precision=first.precision)
     return Fact(subject=subject, predicate=f"was the {post} of", object=object_, occurred=occurred, **more)
 

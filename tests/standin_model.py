@@ -6,23 +6,24 @@ import re
 import sqlite3
 from contextlib import closing
 
-from recollect.domain.loops import Finding
-from recollect.methods.default.first import FirstPass
-from recollect.methods.hindsight.answer import Answered
-from recollect.methods.hindsight.background import Merged
-from recollect.methods.hindsight.observe import FEWEST
-from recollect.methods.hindsight.reflect import FormedOpinion, Reflected
-from recollect.methods.hindsight.reinforce import Assessed, Assessments
+from recollect.domain.traces import Finding
+from recollect.methods.default.first_pass import FirstPassReply
+from recollect.methods.hindsight.answerer import AnswererReply
+from recollect.methods.hindsight.background import MergedBackground
+from recollect.methods.hindsight.observer import FEWEST_FACTS
+from recollect.methods.hindsight.reflector import FormedOpinion, ReflectReply
+from recollect.methods.hindsight.reinforcer import Assessments, OpinionAssessment
 from recollect.methods.hindsight.replies import (
     CausalRelation,
     ExtractedFact,
     ExtractedFacts,
+    ExtractedObservation,
     NamedEntity,
     Observations,
-    Observed,
 )
-from recollect.methods.memr3.answer import Concluded
-from recollect.methods.memr3.track import Generated
+from recollect.methods.memr3.answer import ConclusionReply
+from recollect.methods.memr3.tracker import GenerationReply
+from recollect.models.languages.replies import find_schema_name
 from recollect.testing.models import FunctionModel
 
 HINDSIGHT = ("--recipe", "hindsight", "--model", "openai:x")
@@ -43,7 +44,7 @@ def standin(**kept):
     """A model that answers soundly; ``kept`` are other values by the names of their types, or errors to raise."""
 
     def answer(prompt, answer_type):
-        value = kept.get(answer_type.__name__) or sound(prompt.text, answer_type.__name__)
+        value = kept.get(find_schema_name(answer_type)) or sound(prompt.text, find_schema_name(answer_type))
         if isinstance(value, Exception):
             raise value
         return value
@@ -57,12 +58,12 @@ def sound(text, kind):
         "Answered": _answered,
         "FirstPass": _passed,
         "Generated": _generated,
-        "Concluded": lambda numbered, text: Concluded(**_SO),
+        "Concluded": lambda numbered, text: ConclusionReply(**_SO),
         "Reflected": _reflected,
         "ExtractedFacts": _extracted,
         "Observations": _observed,
         "Assessments": _assessed,
-        "Merged": lambda numbered, text: Merged(background="I am Iris. I keep notes."),
+        "Merged": lambda numbered, text: MergedBackground(background="I am Iris. I keep notes."),
     }[kind](_NUMBERED.findall(text), text)
 
 
@@ -94,34 +95,38 @@ def _extracted(numbered, text):
 
 def _observed(numbered, text):
     return Observations(
-        observations=tuple(Observed(text=f"Ada is known for {n} things.", facts=(1, 2)) for n in range(FEWEST))
+        observations=tuple(
+            ExtractedObservation(text=f"Ada is known for {n} things.", facts=(1, 2)) for n in range(FEWEST_FACTS)
+        )
     )
 
 
 def _assessed(numbered, text):
     numbers = [int(number) for number, _ in numbered]
     return Assessments(
-        assessments=tuple(Assessed(number=number, assessment="reinforce", reason="it fits") for number in numbers)
+        assessments=tuple(
+            OpinionAssessment(number=number, assessment="reinforce", reason="it fits") for number in numbers
+        )
     )
 
 
 def _answered(numbered, text):
     if "dentist" in text.rpartition("<question>")[2]:
-        return Answered(reasoning="nobody said", answer="Memory does not say.", abstained=True, citations=())
-    return Answered(reasoning="entry 1 says so", answer="Entry one says so.", abstained=False, citations=(1, 2))
+        return AnswererReply(reasoning="nobody said", answer="Memory does not say.", abstained=True, citations=())
+    return AnswererReply(reasoning="entry 1 says so", answer="Entry one says so.", abstained=False, citations=(1, 2))
 
 
 _SO = {"reasoning": "entry 1 says so", "answer": "Entry one says so.", "abstained": False, "citations": (1,)}
 
 
 def _passed(numbered, text):
-    return FirstPass(**_SO)
+    return FirstPassReply(**_SO)
 
 
 def _generated(numbered, text):
     """The first snippet that is shown is all that is needed."""
     known = Finding(fact=numbered[0][1] if numbered else "Nothing else is known.", snippets=(1,))
-    return Generated(evidence=(known,), gaps=(), decision="answer", draft="So it is said.")
+    return GenerationReply(evidence=(known,), gaps=(), decision="answer", draft="So it is said.")
 
 
 def _reflected(numbered, text):
@@ -132,4 +137,4 @@ def _reflected(numbered, text):
         entities=("Ada",),
         rests_on=(1,),
     )
-    return Reflected(answer="I think so, as far as I know.", abstained=False, citations=(1,), opinions=(opinion,))
+    return ReflectReply(answer="I think so, as far as I know.", abstained=False, citations=(1,), opinions=(opinion,))

@@ -16,7 +16,7 @@ from standin_model import standin
 from recollect.app import models, settings
 from recollect.cli import app
 from recollect.domain.items import ItemKind
-from recollect.models.language import Role
+from recollect.models.language import ModelRole
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -47,7 +47,7 @@ def run_fence(page, text, line, namespace):
 def test_python_fences_run(page, tmp_path, monkeypatch):
     """Where a fence names a language model, one that answers anything soundly stands in for it."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(models, "model_named", lambda name, **how: standin())
+    monkeypatch.setattr(models, "build_model", lambda name, **how: standin())
     text = page.read_text("utf-8")
     namespace = {"__name__": "__docs__"}
     for fence in PYTHON.finditer(text):
@@ -110,7 +110,7 @@ def test_the_reference_tells_of_every_variable_and_of_nothing_else():
     told = set(re.findall(r"RECOLLECT_[A-Z_]+[A-Z]", REFERENCE.read_text("utf-8")))
     read = set(re.findall(r"\"(RECOLLECT_[A-Z_]+[A-Z])\"", (SOURCE / "app" / "settings.py").read_text("utf-8")))
     assert len(read) > 8
-    assert told == read | {f"RECOLLECT_MODEL_{role.upper()}" for role in Role}
+    assert told == read | {f"RECOLLECT_MODEL_{role.upper()}" for role in ModelRole}
 
 
 def test_the_reference_tells_of_every_key_of_the_file():

@@ -12,7 +12,7 @@ import pytest
 import recollect
 from recollect import errors
 from recollect.domain.recalls import Evidence
-from recollect.memory.asking import RecallOptions
+from recollect.memory.query_options import RecallOptions
 
 PINNED = [
     "Answer",

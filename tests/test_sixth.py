@@ -12,7 +12,7 @@ import pytest
 
 from recollect import recipes
 from recollect.errors import InvalidInput
-from recollect.recipes import GROUP, Recipe, list_recipes, recipe_named, register_recipe
+from recollect.recipes import GROUP, Recipe, get_recipe, list_recipes, register_recipe
 
 PACKAGE = Path(__file__).parent / "packages" / "recollect_sixth"
 TALK = "\n".join(
@@ -84,7 +84,7 @@ async def main():
         answer = await bank.ask("Which beagle?")
         print(answer.text, [step.action for step in answer.trace])
         receipt = await bank.forget(messages=["m1"])
-        print(await bank.items("turn"), await bank.reread())
+        print(await bank.items("turn"), await bank.backfill())
 
 asyncio.run(main())
 """,
@@ -149,7 +149,7 @@ def _registry(monkeypatch):
 def test_a_recipe_is_registered_by_a_function():
     mine = Recipe(name="mine")
     register_recipe(mine)
-    assert recipe_named("mine") is mine
+    assert get_recipe("mine") is mine
     assert ("mine", "this program") in {(one.name, one.package) for one in list_recipes()}
 
 

@@ -13,7 +13,7 @@ import recollect
 from recollect import Message, sync
 from recollect.errors import BankNotFound, InvalidInput, RecollectError, StoreError
 from recollect.memory.bank import Bank
-from recollect.methods.hindsight.extract import Extractor
+from recollect.methods.hindsight.extractor import Extractor
 from recollect.methods.hindsight.settings import ExtractSettings
 from recollect.recipes import Recipe
 from recollect.testing.models import HashEmbedder
@@ -102,7 +102,7 @@ def test_what_a_model_makes_is_there_without_await():
         receipt = bank.retain(said("I adopted Toby.", "Toby is a dog."), session="s", wait=True)
         assert receipt.jobs == 1
         assert receipt.notes == ()
-        assert bank.work() == ()
+        assert bank.run_jobs() == ()
         assert bank.jobs() == []
         assert len(bank.items("fact")) == 2
         assert bank.observations() == []
@@ -113,7 +113,7 @@ def test_what_a_model_makes_is_there_without_await():
         for change in (bank.retry_job, bank.drop_job):
             with pytest.raises(InvalidInput):
                 change("nothing")
-        bank.rest()
+        bank.stop_jobs()
 
 
 def test_background_work_goes_on_in_the_memorys_own_thread(tmp_path):

@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypedDict, Unpack
 from benchmarks.timeline.reading import Pattern, Request, Unreadable, Wanted, read
 from recollect.domain.time import Interval, Precision
 from recollect.domain.triples import Triple
-from recollect.methods.remem.observe import Observation
+from recollect.methods.remem.observations import Observation
 
 PAGE: Final = 50
 UNKNOWN: Final = "no information available"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from benchmarks.machine import quantile
-from recollect_lab.reports.table import align
+from recollect_lab.reports.table import align_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class Report:
     def to_table(self) -> str:
         """A line a type and one for all: exact match with the tools and with one retrieval, calls a question."""
         header = ("type", "questions", "exact match", "one retrieval", "calls")
-        return align([header, *(_line(name, rows) for name, rows in self._by_type())])
+        return align_columns([header, *(_line(name, rows) for name, rows in self._by_type())])
 
     def _by_type(self) -> list[tuple[str, list[Row]]]:
         return self._by(lambda row: row.type)

@@ -7,11 +7,11 @@ from datetime import UTC
 from typing import Final, Unpack
 
 from benchmarks.timeline.planner import Arguments
-from recollect.domain.held import Held, held, meets
-from recollect.domain.triples import Comparison, TimeFilter, Triple, phrase_key
-from recollect.methods.remem.observe import Numbered, Observation
+from recollect.domain.triples import Comparison, TimeFilter, Triple, fold_phrase
+from recollect.domain.validity import Validity, matches_filter, validity_of
+from recollect.methods.remem.observations import NumberedItem, Observation
 from recollect.methods.remem.tools import Toolkit
-from recollect.text.when.iso import read_date
+from recollect.text.time_expressions.iso import parse_iso_date
 
 
 class OneRetrieval:
@@ -19,7 +19,7 @@ class OneRetrieval:
 
     def __init__(self, tools: Toolkit, question: str) -> None:
         self._tools, self._question = tools, question
-        self._found: tuple[Numbered, ...] | None = None
+        self._found: tuple[NumberedItem, ...] | None = None
 
     async def find_entity_contexts(self, **arguments: Unpack[Arguments]) -> Observation:
         """What of the retrieved facts fits, as the tool would tell it."""
@@ -46,45 +46,45 @@ _PLACES: Final[tuple[tuple[str, Callable[[Triple], str]], ...]] = (
 )
 
 
-def _fits(one: Numbered, arguments: Arguments) -> bool:
+def _fits(one: NumberedItem, arguments: Arguments) -> bool:
     wanted = {name: value for name, value in arguments.items() if value is not None}
     same = all(
-        name not in wanted or phrase_key(of(_triple(one))) == phrase_key(str(wanted[name])) for name, of in _PLACES
+        name not in wanted or fold_phrase(of(_triple(one))) == fold_phrase(str(wanted[name])) for name, of in _PLACES
     )
-    return same and meets(held(one.item), _filter(arguments))
+    return same and matches_filter(validity_of(one.item), _filter(arguments))
 
 
 def _filter(arguments: Arguments) -> TimeFilter:
     start, end = arguments.get("start_time"), arguments.get("end_time")
     return TimeFilter(
-        start=read_date(start, UTC) if start else None,
+        start=parse_iso_date(start, UTC) if start else None,
         start_operator=Comparison(arguments.get("start_operator", "ge")),
-        end=read_date(end, UTC) if end else None,
+        end=parse_iso_date(end, UTC) if end else None,
         end_operator=Comparison(arguments.get("end_operator", "le")),
     )
 
 
-def _ordered(facts: list[Numbered], ordering: str | None) -> list[Numbered]:
-    def by_start(when: Held) -> tuple[int, int]:
+def _ordered(facts: list[NumberedItem], ordering: str | None) -> list[NumberedItem]:
+    def by_start(when: Validity) -> tuple[int, int]:
         return when.start[0], when.end[0]
 
-    def by_end(when: Held) -> tuple[int, int]:
+    def by_end(when: Validity) -> tuple[int, int]:
         return when.end[1], when.start[1]
 
     if ordering is None:
         return facts
     latest = ordering == "desc"
     key = by_end if latest else by_start
-    return sorted(facts, key=lambda one: key(held(one.item)), reverse=latest)
+    return sorted(facts, key=lambda one: key(validity_of(one.item)), reverse=latest)
 
 
-def _number(facts: list[Numbered], aggregation: str | None) -> int | None:
+def _number(facts: list[NumberedItem], aggregation: str | None) -> int | None:
     if aggregation is None or aggregation == "count":
         return None if aggregation is None else len(facts)
     place = "subject" if aggregation == "count_unique_subjects" else "object"
-    return len({phrase_key(getattr(_triple(one), place)) for one in facts})
+    return len({fold_phrase(getattr(_triple(one), place)) for one in facts})
 
 
-def _triple(one: Numbered) -> Triple:
+def _triple(one: NumberedItem) -> Triple:
     assert one.item.triple is not None
     return one.item.triple

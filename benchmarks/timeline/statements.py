@@ -9,7 +9,7 @@ from typing import Final
 import recollect
 from benchmarks.timeline.facts import Calendar, Fact
 from recollect import Interval
-from recollect.text.when.iso import read_date
+from recollect.text.time_expressions.iso import parse_iso_date
 
 TOLD_AT: Final = datetime(2024, 1, 1, 9, tzinfo=UTC)
 """After all that is told, so that nothing is told before it was."""
@@ -42,6 +42,6 @@ def statements(facts: Iterable[Fact], calendar: Calendar) -> list[recollect.Fact
 
 
 def _occurred(fact: Fact, calendar: Calendar) -> Interval:
-    first = read_date(calendar.written(fact.start), UTC)
-    last = None if fact.end is None else read_date(calendar.written(fact.end), UTC)
+    first = parse_iso_date(calendar.written(fact.start), UTC)
+    last = None if fact.end is None else parse_iso_date(calendar.written(fact.end), UTC)
     return Interval(start=first.start, end=None if last is None else last.end, precision=first.precision)

@@ -25,9 +25,9 @@ TOKENIZER_FILE = "tokenizers/l2_supercat_tokenizer_config.json"
 BATCH_TEXTS = 1024
 BATCH_CHARACTERS = 1_000_000
 
-MOST_COUNTS = 4096
-MOST_WORDS = 32_768
-LONGEST_WORD = 32
+MAX_CACHED_COUNTS = 4096
+MAX_CACHED_WORDS = 32_768
+MAX_WORD_CHARACTERS = 32
 _BLANK = "▁"  # what the tokenizer puts for a blank
 
 _loading = threading.Lock()
@@ -45,7 +45,7 @@ def _is_installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-def wordllama_folder() -> Path:
+def find_wordllama_folder() -> Path:
     """The folder of the installed wordllama package, found without importing it.
 
     Raises:
@@ -75,7 +75,7 @@ def load_tokenizer() -> Tokenizer:
 def _read_tokenizer() -> Tokenizer:
     from tokenizers import Tokenizer  # 25 ms that only those who count or embed should pay
 
-    path = wordllama_folder() / TOKENIZER_FILE
+    path = find_wordllama_folder() / TOKENIZER_FILE
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as exc:  # tokenizers raises a bare Exception for any file that it cannot read
@@ -89,30 +89,30 @@ def encode(texts: Sequence[str]) -> list[list[int]]:
     """The tokens of texts as they are, special tokens not added: one list of numbers a text.
 
     A text is encoded word by word, and words that were met before are looked up: ten times as fast as the tokenizer,
-    with the same result. All texts are held at once: hand in a batch of :func:`batches`.
+    with the same result. All texts are held at once: hand in a batch of :func:`split_batches`.
 
     Raises:
         ModelUnavailable: the tokenizer could not be loaded.
     """
-    pieces = [_pieces(well_formed(text)) for text in texts]
-    tokens = _tokens_of(set[str]().union(*pieces))
+    pieces = [_split_words(replace_surrogates(text)) for text in texts]
+    tokens = _encode_pieces(set[str]().union(*pieces))
     encoded = [list(chain.from_iterable(map(tokens.__getitem__, found))) for found in pieces]
-    if len(_counts) > MOST_COUNTS:
+    if len(_counts) > MAX_CACHED_COUNTS:
         _counts.clear()
     _counts.update(zip(map(hash, texts), map(len, encoded), strict=True))
     return encoded
 
 
-def _pieces(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     """A text's words, or the text itself where those cannot be encoded apart.
 
     No token of the vocabulary goes on behind a blank, so that a single one parts tokens; a run of blanks may be one.
     Nor are the marks of special tokens ("<s>") words like others.
     """
-    return text.split(" ") if is_worded(text) else [text]
+    return text.split(" ") if has_separable_words(text) else [text]
 
 
-def is_worded(text: str) -> bool:
+def has_separable_words(text: str) -> bool:
     """Whether a text's words can be encoded apart: the tokens of two such texts with a blank between are those of each.
 
     A line's end is a token of its own besides, whatever it stands behind.
@@ -122,7 +122,7 @@ def is_worded(text: str) -> bool:
     return text[0] != " " and text[-1] != " "
 
 
-def _tokens_of(pieces: set[str]) -> dict[str, list[int]]:
+def _encode_pieces(pieces: set[str]) -> dict[str, list[int]]:
     """The tokens of these pieces, and of others; short ones are remembered."""
     global _words
     known = _words
@@ -131,23 +131,23 @@ def _tokens_of(pieces: set[str]) -> dict[str, list[int]]:
         return known
     encodings = load_tokenizer().encode_batch_fast(fresh, add_special_tokens=False)
     made = dict(zip(fresh, (encoding.ids for encoding in encodings), strict=True))
-    known.update((piece, tokens) for piece, tokens in made.items() if len(piece) <= LONGEST_WORD)
-    if len(known) > MOST_WORDS:
+    known.update((piece, tokens) for piece, tokens in made.items() if len(piece) <= MAX_WORD_CHARACTERS)
+    if len(known) > MAX_CACHED_WORDS:
         _words = {}  # not cleared: other threads may be reading it
-    return known | made if max(map(len, fresh)) > LONGEST_WORD else known
+    return known | made if max(map(len, fresh)) > MAX_WORD_CHARACTERS else known
 
 
-def known_count(text: str) -> int | None:
+def find_cached_count(text: str) -> int | None:
     """How many tokens a text has, if it was encoded lately: what is embedded is counted right afterwards."""
     return _counts.get(hash(text))
 
 
-def well_formed(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """The text with a "?" for every lone surrogate: JSON may carry them, tokenizers and UTF-8 do not."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+def split_batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
     """Cut texts, in order, into runs of at most 1,024 texts and a million characters, so that memory is bounded."""
     start = characters = 0
     for end, text in enumerate(texts):

@@ -13,32 +13,32 @@ from recollect.errors import InvalidInput
 from recollect.methods.default.answer import DefaultResponder
 from recollect.methods.dependencies import Dependencies, Factory
 from recollect.methods.emem.answer import Reconstructor
-from recollect.methods.emem.route import Router
-from recollect.methods.emem.summarise import Summariser
-from recollect.methods.hindsight.answer import Answerer
+from recollect.methods.emem.router import Router
+from recollect.methods.emem.summarizer import Summarizer
+from recollect.methods.hindsight.answerer import Answerer
 from recollect.methods.hindsight.beliefs import OpinionBeliefs
-from recollect.methods.hindsight.extract import Extractor
-from recollect.methods.hindsight.observe import Observer
-from recollect.methods.hindsight.reflect import Reflector
-from recollect.methods.hindsight.reinforce import Reinforcer
-from recollect.methods.memr3.answer import EvidenceGapResponder
+from recollect.methods.hindsight.extractor import Extractor
+from recollect.methods.hindsight.observer import Observer
+from recollect.methods.hindsight.reflector import Reflector
+from recollect.methods.hindsight.reinforcer import Reinforcer
+from recollect.methods.memr3.answer import LoopResponder
 from recollect.methods.recmem.answer import TierAnswerer
-from recollect.methods.recmem.calibrate import RecurrenceCalibrator
+from recollect.methods.recmem.calibration import RecurrenceCalibrator
 from recollect.methods.recmem.consolidate import UnitConsolidator
-from recollect.methods.remem.index import Indexer
-from recollect.methods.remem.react import RecollectionResponder
+from recollect.methods.remem.indexer import Indexer
 from recollect.methods.remem.single import SinglePassResponder
+from recollect.methods.remem.tool_loop import RecollectionResponder
 from recollect.methods.remem.tools import offer_tools
 from recollect.models.embedder import Embedder
 from recollect.models.language import LanguageModel
 from recollect.models.reranker import Reranker
-from recollect.models.timereader import TimeReader
+from recollect.models.time_reader import TimeReader
 from recollect.ports import Beliefs, Calibrator, Consolidator, Encoder, MakeTools, Responder, Retriever
 from recollect.recall.language_time import LanguageTimeReader
 from recollect.recall.pipeline import TemprRetriever
 from recollect.recall.settings import Fusion, RecallSettings
 from recollect.retain.encode import EncodeSettings, TurnEncoder
-from recollect.retain.known_names import KnownNames
+from recollect.retain.entity_directory import DirectoryCache
 from recollect.retain.segments import SegmentSettings
 
 OwnModel = Literal["model"]
@@ -47,7 +47,7 @@ GROUP: Final = "recollect.recipes"
 """The group of entry points by which other packages bring recipes."""
 
 
-def turn_encoder(dependencies: Dependencies, settings: EncodeSettings | None = None) -> TurnEncoder:
+def make_turn_encoder(dependencies: Dependencies, settings: EncodeSettings | None = None) -> TurnEncoder:
     """Make the encoder that calls no model: turns with their times, names and links, and segments where asked for."""
     return TurnEncoder(dependencies.embedder, names=dependencies.names, settings=settings)
 
@@ -57,23 +57,23 @@ class Recipe:
     """A named way to keep, to find and to answer.
 
     ``consolidate`` are in the order in which their work builds on each other. They, ``answer`` and ``reflect`` need a
-    language model; without one a bank keeps the jobs that they would do, unless ``queues`` is false: then nothing waits
-    for a model, and ``reread`` catches up where there is one later. ``recall`` says how single items are found;
-    ``retrieve`` is built over that, where a recipe finds more than single items; ``reflect`` rests on single items
-    always. ``model_reads_time`` asks the model for the times in questions that the rules cannot read, where no other
-    time reader is given. Where ``answers_with_model`` is false, ``answer`` is asked without a model too.
+    language model; without one a bank keeps the jobs that they would do, unless ``has_background_work`` is false: then
+    nothing waits for a model, and ``backfill`` catches up where there is one later. ``recall`` says how single items
+    are found; ``retrieve`` is built over that, where a recipe finds more than single items; ``reflect`` rests on single
+    items always. ``model_reads_time`` asks the model for the times in questions that the rules cannot read, where no
+    other time reader is given. Where ``answers_with_model`` is false, ``answer`` is asked without a model too.
 
     ``tools`` are behind ``bank.tools``, ``beliefs`` behind ``bank.opinions`` and ``bank.add_background``, and
     ``calibrator`` behind ``bank.calibrate``; with ``None`` a recipe does not offer it, and the bank says so.
     """
 
     name: str
-    encode: Factory[Encoder] = turn_encoder
+    encode: Factory[Encoder] = make_turn_encoder
     recall: RecallSettings = field(default_factory=RecallSettings)
     retrieve: Factory[Retriever] | None = None
     model_reads_time: bool = False
     consolidate: tuple[Factory[Consolidator], ...] = ()
-    queues: bool = True
+    has_background_work: bool = True
     answer: Factory[Responder] = Answerer
     answers_with_model: bool = True
     reflect: Factory[Responder] = Reflector
@@ -87,22 +87,22 @@ RECIPES = {
     for recipe in (
         Recipe(
             name="default",
-            encode=partial(turn_encoder, settings=EncodeSettings(segments=SegmentSettings(summaries=False))),
+            encode=partial(make_turn_encoder, settings=EncodeSettings(segments=SegmentSettings(summaries=False))),
             consolidate=(UnitConsolidator,),
-            queues=False,
+            has_background_work=False,
             answer=DefaultResponder,
         ),
         Recipe(name="tempr", recall=RecallSettings(fusion=Fusion.RRF)),
         Recipe(name="hindsight", consolidate=(Extractor, Reinforcer, Observer)),
         Recipe(name="remem", consolidate=(Indexer,), answer=RecollectionResponder),
         Recipe(name="remem_single", consolidate=(Indexer,), answer=SinglePassResponder),
-        Recipe(name="memr3", answer=EvidenceGapResponder),
+        Recipe(name="memr3", answer=LoopResponder),
         Recipe(name="recmem", consolidate=(UnitConsolidator,), answer=TierAnswerer),
         Recipe(
             name="emem",
-            encode=partial(turn_encoder, settings=EncodeSettings(segments=SegmentSettings())),
+            encode=partial(make_turn_encoder, settings=EncodeSettings(segments=SegmentSettings())),
             retrieve=Router,
-            consolidate=(Summariser,),
+            consolidate=(Summarizer,),
             answer=Reconstructor,
         ),
     )
@@ -131,7 +131,7 @@ def register_recipe(recipe: Recipe) -> None:
     _registered[recipe.name] = recipe
 
 
-def recipe_named(name: str) -> Recipe:
+def get_recipe(name: str) -> Recipe:
     """Return the recipe of a name: ours, one that was registered, or another package's.
 
     Raises:
@@ -143,9 +143,9 @@ def recipe_named(name: str) -> Recipe:
     points = _entry_points()
     if name not in points:
         raise InvalidInput(f"no recipe {name!r}; there are: {', '.join((*RECIPES, *_registered, *points))}")
-    problem = _problem(name, points[name])
+    problem = _find_problem(name, points[name])
     if problem is not None:
-        raise InvalidInput(f"the recipe {name!r} of {_packages(points[name])} cannot be used: {problem}")
+        raise InvalidInput(f"the recipe {name!r} of {_join_packages(points[name])} cannot be used: {problem}")
     recipe: Recipe = points[name][0].load()
     return recipe
 
@@ -155,7 +155,7 @@ def list_recipes() -> tuple[ListedRecipe, ...]:
     ours = [ListedRecipe(name=name, package="recollect") for name in RECIPES]
     registered = [ListedRecipe(name=name, package="this program") for name in _registered]
     others = [
-        ListedRecipe(name=name, package=_packages(points), problem=_problem(name, points))
+        ListedRecipe(name=name, package=_join_packages(points), problem=_find_problem(name, points))
         for name, points in _entry_points().items()
     ]
     return (*ours, *registered, *others)
@@ -169,7 +169,7 @@ def _entry_points() -> dict[str, tuple[EntryPoint, ...]]:
     return found
 
 
-def _problem(name: str, points: Sequence[EntryPoint]) -> str | None:
+def _find_problem(name: str, points: Sequence[EntryPoint]) -> str | None:
     """Return why another package's recipe cannot be used; ``None`` where it can."""
     if name in RECIPES:
         return "recollect has a recipe of that name; another needs a name of its own"
@@ -186,7 +186,7 @@ def _problem(name: str, points: Sequence[EntryPoint]) -> str | None:
     return None
 
 
-def _packages(points: Sequence[EntryPoint]) -> str:
+def _join_packages(points: Sequence[EntryPoint]) -> str:
     return ", ".join("an unknown package" if one.dist is None else one.dist.name for one in points)
 
 
@@ -198,7 +198,7 @@ class AssembledRecipe:
     encoder: Encoder
     retriever: Retriever
     consolidators: tuple[Consolidator, ...]
-    queues: bool
+    has_background_work: bool
     answer: Responder
     answers_with_model: bool
     reflect: Responder
@@ -220,13 +220,17 @@ class SearchModels:
 
 
 def assemble_recipe(
-    recipe: Recipe, search_models: SearchModels, model: LanguageModel, names: KnownNames, clock: Callable[[], datetime]
+    recipe: Recipe,
+    search_models: SearchModels,
+    model: LanguageModel,
+    names: DirectoryCache,
+    clock: Callable[[], datetime],
 ) -> AssembledRecipe:
     """Put a recipe together for one bank; ``model`` is the one that keeps its ledger, ``names`` are what it knows."""
     tempr = TemprRetriever(
         search_models.embedder,
         reranker=search_models.reranker,
-        time_reader=_time_reader(recipe, search_models, model),
+        time_reader=_choose_time_reader(recipe, search_models, model),
         settings=recipe.recall,
     )
     single = Dependencies(embedder=search_models.embedder, retriever=tempr, model=model, names=names, clock=clock)
@@ -236,7 +240,7 @@ def assemble_recipe(
         encoder=recipe.encode(single),
         retriever=dependencies.retriever,
         consolidators=tuple(one(dependencies) for one in recipe.consolidate),
-        queues=recipe.queues,
+        has_background_work=recipe.has_background_work,
         answer=recipe.answer(dependencies),
         answers_with_model=recipe.answers_with_model,
         reflect=recipe.reflect(single),  # an opinion rests on items, and can be told from which it came
@@ -246,7 +250,7 @@ def assemble_recipe(
     )
 
 
-def _time_reader(recipe: Recipe, search_models: SearchModels, model: LanguageModel) -> TimeReader | None:
+def _choose_time_reader(recipe: Recipe, search_models: SearchModels, model: LanguageModel) -> TimeReader | None:
     if search_models.time_reader == "model" or (search_models.time_reader is None and recipe.model_reads_time):
         return LanguageTimeReader(model)
     return search_models.time_reader

@@ -29,7 +29,7 @@ from recollect import app
 from recollect.errors import RecollectError, StoreError
 from recollect.memory.bank import Bank as AsyncBank
 from recollect.memory.memory import BaseMemory
-from recollect.methods.remem.observe import Numbered
+from recollect.methods.remem.observations import NumberedItem
 from recollect.methods.remem.tools import Toolkit as AsyncToolkit
 from recollect.ports import AgentTools
 
@@ -79,13 +79,13 @@ class _Loop:
             future.cancel()  # after Ctrl-C, what nobody waits for must not go on
             raise
 
-    def leave(self, iterator: AsyncIterator[Any]) -> None:
+    def abandon(self, iterator: AsyncIterator[Any]) -> None:
         """Keep in mind an iterator that may be left before its end."""
         if isinstance(iterator, AsyncGenerator):
             with self._lock:
                 self._left.add(iterator)
 
-    async def leave_off(self) -> None:
+    async def close_abandoned(self) -> None:
         """End what iterators that were left would go on with; one that is being read ends with the loop."""
         with self._lock:
             left = list(self._left)
@@ -123,7 +123,7 @@ class _Facade(Generic[A]):
         self._inner, self._loop = inner, loop
 
 
-def _waiting(
+def _make_blocking(
     method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[_Facade[A], P], T]:
     """A coroutine method as one that waits."""
@@ -135,14 +135,14 @@ def _waiting(
     return call
 
 
-def _stepping(
+def _make_iterating(
     method: Callable[Concatenate[A, P], AsyncIterator[T]], batch: int = _BATCH
 ) -> Callable[Concatenate[_Facade[A], P], Iterator[T]]:
     """A method that gives an asynchronous iterator as one that gives a plain one, so many values at a time."""
 
     @wraps(method)
     def call(self: _Facade[A], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-        return _steps(self._loop, method(self._inner, *args, **kwargs), batch)
+        return _iterate(self._loop, method(self._inner, *args, **kwargs), batch)
 
     return call
 
@@ -155,15 +155,15 @@ class Toolkit(_Facade[AsyncToolkit]):
         return self._inner.schemas
 
     @property
-    def seen(self) -> tuple[Numbered, ...]:
+    def seen(self) -> tuple[NumberedItem, ...]:
         return self._inner.seen
 
-    call = _waiting(AsyncToolkit.call)
-    semantic_retrieve = _waiting(AsyncToolkit.semantic_retrieve)
-    lexical_retrieve = _waiting(AsyncToolkit.lexical_retrieve)
-    find_gist_contexts = _waiting(AsyncToolkit.find_gist_contexts)
-    find_entity_contexts = _waiting(AsyncToolkit.find_entity_contexts)
-    output_answer = _waiting(AsyncToolkit.output_answer)
+    call = _make_blocking(AsyncToolkit.call)
+    semantic_retrieve = _make_blocking(AsyncToolkit.semantic_retrieve)
+    lexical_retrieve = _make_blocking(AsyncToolkit.lexical_retrieve)
+    find_gist_contexts = _make_blocking(AsyncToolkit.find_gist_contexts)
+    find_entity_contexts = _make_blocking(AsyncToolkit.find_entity_contexts)
+    output_answer = _make_blocking(AsyncToolkit.output_answer)
 
 
 class OtherTools(_Facade[AgentTools]):
@@ -175,7 +175,7 @@ class OtherTools(_Facade[AgentTools]):
         return partial(self._loop.call, found) if iscoroutinefunction(found) else found
 
 
-def _giving_tools(
+def _wrap_tools(
     method: Callable[Concatenate[AsyncBank, P], AgentTools],
 ) -> Callable[Concatenate[_Facade[AsyncBank], P], Toolkit | OtherTools]:
     """A method that gives tools as one that gives tools that wait."""
@@ -209,41 +209,41 @@ class Bank(_Facade[AsyncBank]):
         """
         return self._loop.call(function, *args)
 
-    retain = _waiting(AsyncBank.retain)
-    add_facts = _waiting(AsyncBank.add_facts)
-    recall = _waiting(AsyncBank.recall)
-    ask = _waiting(AsyncBank.ask)
-    ask_stream = _stepping(AsyncBank.ask_stream, batch=1)
-    reflect = _waiting(AsyncBank.reflect)
-    tools = _giving_tools(AsyncBank.tools)
-    items = _waiting(AsyncBank.items)
-    opinions = _waiting(AsyncBank.opinions)
-    observations = _waiting(AsyncBank.observations)
-    profile = _waiting(AsyncBank.profile)
-    set_profile = _waiting(AsyncBank.set_profile)
-    add_background = _waiting(AsyncBank.add_background)
-    work = _waiting(AsyncBank.work)
-    rest = _waiting(AsyncBank.rest)
-    close = _waiting(AsyncBank.close)
-    jobs = _waiting(AsyncBank.jobs)
-    retry_job = _waiting(AsyncBank.retry_job)
-    drop_job = _waiting(AsyncBank.drop_job)
-    costs = _waiting(AsyncBank.costs)
-    forget = _waiting(AsyncBank.forget)
-    messages = _waiting(AsyncBank.messages)
-    messages_of = _waiting(AsyncBank.messages_of)
-    sessions = _waiting(AsyncBank.sessions)
-    merges = _waiting(AsyncBank.merges)
-    undo_merge = _waiting(AsyncBank.undo_merge)
-    info = _waiting(AsyncBank.info)
-    export = _stepping(AsyncBank.export)
-    import_ = _waiting(AsyncBank.import_)
-    rebuild = _waiting(AsyncBank.rebuild)
-    reread = _waiting(AsyncBank.reread)
-    calibrate = _waiting(AsyncBank.calibrate)
+    retain = _make_blocking(AsyncBank.retain)
+    add_facts = _make_blocking(AsyncBank.add_facts)
+    recall = _make_blocking(AsyncBank.recall)
+    ask = _make_blocking(AsyncBank.ask)
+    ask_stream = _make_iterating(AsyncBank.ask_stream, batch=1)
+    reflect = _make_blocking(AsyncBank.reflect)
+    tools = _wrap_tools(AsyncBank.tools)
+    items = _make_blocking(AsyncBank.items)
+    opinions = _make_blocking(AsyncBank.opinions)
+    observations = _make_blocking(AsyncBank.observations)
+    profile = _make_blocking(AsyncBank.profile)
+    set_profile = _make_blocking(AsyncBank.set_profile)
+    add_background = _make_blocking(AsyncBank.add_background)
+    run_jobs = _make_blocking(AsyncBank.run_jobs)
+    stop_jobs = _make_blocking(AsyncBank.stop_jobs)
+    close = _make_blocking(AsyncBank.close)
+    jobs = _make_blocking(AsyncBank.jobs)
+    retry_job = _make_blocking(AsyncBank.retry_job)
+    drop_job = _make_blocking(AsyncBank.drop_job)
+    costs = _make_blocking(AsyncBank.costs)
+    forget = _make_blocking(AsyncBank.forget)
+    messages = _make_blocking(AsyncBank.messages)
+    messages_of = _make_blocking(AsyncBank.messages_of)
+    sessions = _make_blocking(AsyncBank.sessions)
+    merges = _make_blocking(AsyncBank.merges)
+    undo_merge = _make_blocking(AsyncBank.undo_merge)
+    info = _make_blocking(AsyncBank.info)
+    export = _make_iterating(AsyncBank.export)
+    import_ = _make_blocking(AsyncBank.import_)
+    rebuild = _make_blocking(AsyncBank.rebuild)
+    backfill = _make_blocking(AsyncBank.backfill)
+    calibrate = _make_blocking(AsyncBank.calibrate)
 
 
-def _giving_bank(
+def _wrap_bank(
     method: Callable[Concatenate[A, P], Coroutine[Any, Any, AsyncBank]],
 ) -> Callable[Concatenate[_Facade[A], P], Bank]:
     """A coroutine method that gives a bank as one that waits, and gives a bank that waits."""
@@ -255,7 +255,7 @@ def _giving_bank(
     return call
 
 
-def _opening(make: Callable[P, app.Memory]) -> Callable[P, Memory]:
+def _wrap_open(make: Callable[P, app.Memory]) -> Callable[P, Memory]:
     @wraps(make)
     def call(*args: P.args, **kwargs: P.kwargs) -> Memory:
         return Memory(make(*args, **kwargs), _Loop())
@@ -266,13 +266,13 @@ def _opening(make: Callable[P, app.Memory]) -> Callable[P, Memory]:
 class Memory(_Facade[BaseMemory]):
     """Long-term memory: :class:`recollect.Memory` without ``await``. Use it as ``with``, or call :meth:`close`."""
 
-    open = staticmethod(_opening(app.Memory.open))
-    bank = _giving_bank(app.Memory.bank)
-    rebuild = _giving_bank(app.Memory.rebuild)
-    banks = _waiting(app.Memory.banks)
-    banks_with_jobs = _waiting(app.Memory.banks_with_jobs)
-    info = _waiting(app.Memory.info)
-    drop = _waiting(app.Memory.drop)
+    open = staticmethod(_wrap_open(app.Memory.open))
+    bank = _wrap_bank(app.Memory.bank)
+    rebuild = _wrap_bank(app.Memory.rebuild)
+    banks = _make_blocking(app.Memory.banks)
+    banks_with_jobs = _make_blocking(app.Memory.banks_with_jobs)
+    info = _make_blocking(app.Memory.info)
+    drop = _make_blocking(app.Memory.drop)
 
     def __enter__(self) -> Self:
         return self
@@ -287,17 +287,17 @@ class Memory(_Facade[BaseMemory]):
         if self._loop.closed:
             return
         try:
-            self._loop.call(self._loop.leave_off)  # while there are banks to write down what it has cost
+            self._loop.call(self._loop.close_abandoned)  # while there are banks to write down what it has cost
             self._loop.call(self._inner.close)
         finally:
             self._loop.close()
 
 
-def _steps(loop: _Loop, iterator: AsyncIterator[T], batch: int) -> Iterator[T]:
+def _iterate(loop: _Loop, iterator: AsyncIterator[T], batch: int) -> Iterator[T]:
     """An asynchronous iterator as a plain one; some values at a time, since each visit to the loop has its price."""
-    loop.leave(iterator)
+    loop.abandon(iterator)
     try:
-        while values := loop.call(_some, iterator, batch):
+        while values := loop.call(_take, iterator, batch):
             yield from values
     finally:
         closing = getattr(iterator, "aclose", None)
@@ -305,7 +305,7 @@ def _steps(loop: _Loop, iterator: AsyncIterator[T], batch: int) -> Iterator[T]:
             loop.call(closing)
 
 
-async def _some(iterator: AsyncIterator[T], most: int) -> list[T]:
+async def _take(iterator: AsyncIterator[T], most: int) -> list[T]:
     values: list[T] = []
     async for value in iterator:
         values.append(value)

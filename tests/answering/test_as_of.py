@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from recollect import Memory, Message
-from recollect.answering.evidence import Sections, Tier, gather
+from recollect.answering.evidence import SectionLayout, Tier, gather_evidence
 from recollect.domain.items import ItemKind
 from recollect.domain.messages import Role
 from recollect.domain.queries import Query, Scope
@@ -11,7 +11,7 @@ from recollect.models.embedders.wordllama import WordLlamaEmbedder
 from recollect.recall.pipeline import TemprRetriever
 
 AT = datetime(2024, 5, 1, 9, tzinfo=UTC)
-SECTIONS = Sections(names=("words",), of=lambda item: "words")
+SECTIONS = SectionLayout(names=("words",), section_of=lambda item: "words")
 TIERS = (Tier(kinds=(ItemKind.TURN,), limit=5, share=1.0),)
 
 
@@ -27,7 +27,7 @@ async def test_an_answer_that_came_later_is_not_shown():
         async def shown(as_of):
             query = Query(text="the key", now=now[0], scope=Scope(as_of=as_of))
             retriever = TemprRetriever(WordLlamaEmbedder())
-            return (await gather(query, bank._store, retriever, tiers=TIERS, sections=SECTIONS)).shown()
+            return (await gather_evidence(query, bank._store, retriever, tiers=TIERS, sections=SECTIONS)).render()
 
         assert "drawer" in await shown(None)
         before = await shown(AT + timedelta(days=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from recollect import Memory, Message
-from recollect.app.services import ModelPool
+from recollect.app.model_pool import ModelPool
 from recollect.domain.changes import Changeset
 from recollect.domain.jobs import Job
 from recollect.methods.hindsight.replies import ExtractedFacts
@@ -40,10 +40,10 @@ async def test_what_jobs_wait_for_is_told_once_and_found_without_reading_the_que
         await store.settle(job, error=error, retry_at=LATER, now=NOW)
     monkeypatch.setattr(store, "jobs", read)
     moment = NOW
-    work = ModelPool(FunctionModel(lambda *_: None), clock=lambda: moment).work(store, [])
-    assert await work.held_up() == ("jobs wait: 5: all are spent", "jobs wait: none")
+    work = ModelPool(FunctionModel(lambda *_: None), clock=lambda: moment).runner_for(store, [])
+    assert await work.blocked_reasons() == ("jobs wait: 5: all are spent", "jobs wait: none")
     moment = LATER
-    assert await work.held_up() == (), "they are due again"
+    assert await work.blocked_reasons() == (), "they are due again"
     await store.close()
 
 
@@ -66,16 +66,16 @@ async def test_a_limit_with_too_little_left_for_a_job_is_told(tmp_path):
 
         ada, bob = await memory.bank("ada"), await memory.bank("bob")
         assert await kept("ada", "first") == ()
-        await ada.work()
+        await ada.run_jobs()
         assert await kept("ada", "second") == (), "nobody has tried yet"
-        await ada.work()
+        await ada.run_jobs()
         (told,) = await kept("ada", "third")
         assert told.startswith("jobs wait: no call past the limit of 1,500 tokens a day: ")
         assert "opens again at 2024-05-02 00:00 UTC" in told
         await kept("bob", "first")
-        await bob.work()
+        await bob.run_jobs()
         assert await kept("bob", "second") == ()
         assert len(model.prompts) == 2
         clock.now += timedelta(days=1)
-        await ada.work()
+        await ada.run_jobs()
         assert await ada.jobs() != [], "three sessions are more than a day's tokens"

@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 import pytest
 
 from recollect import Message
-from recollect.app import Memory, Settings, language_model, model_named, open_memory, settings_from
-from recollect.app.models import chosen_model
+from recollect.app import Memory, Settings, build_language_model, build_model, load_settings, open_memory
+from recollect.app.models import choose_model
 from recollect.app.settings import ModelSpec
 from recollect.domain.limits import Limit, Period
 from recollect.errors import InvalidInput, LimitReached
-from recollect.models.language import Role
-from recollect.models.languages.by_role import ByRole, of_role
-from recollect.models.languages.cached import Cached
+from recollect.models.language import ModelRole
+from recollect.models.languages.cached import CachedModel
 from recollect.models.languages.pydantic_ai import PydanticModel
+from recollect.models.languages.role_models import RoleModels, choose_for_role
 from recollect.models.languages.settings import CallSettings
-from recollect.models.languages.unconfigured import NoLanguageModel
+from recollect.models.languages.unconfigured import UnconfiguredModel
 from recollect.testing.models import FunctionModel, HashEmbedder, ScriptedModel
 
 KEY, OTHER_KEY = "sk-1234567890", "sk-0987654321"
@@ -71,14 +71,14 @@ def place(made, name):
 
 
 def test_nothing_set_is_no_model():
-    settings = settings_from({})
+    settings = load_settings({})
     assert settings == Settings()
-    assert isinstance(language_model(settings), NoLanguageModel)
-    assert isinstance(model_named("none"), NoLanguageModel)
+    assert isinstance(build_language_model(settings), UnconfiguredModel)
+    assert isinstance(build_model("none"), UnconfiguredModel)
 
 
 def test_the_environment_chooses_models_limits_and_cache():
-    settings = settings_from(
+    settings = load_settings(
         {
             "RECOLLECT_STORE": "s",
             "RECOLLECT_MODEL": "openai:gpt-5-mini",
@@ -97,7 +97,7 @@ def test_the_environment_chooses_models_limits_and_cache():
         model="openai:gpt-5-mini",
         base_url=URL,
         call=CallSettings(timeout=7.5),
-        models={Role.ASSIST: ModelSpec(name="openai:gpt-5-nano")},
+        models={ModelRole.ASSIST: ModelSpec(name="openai:gpt-5-nano")},
         limits={"default": TWO_LIMITS},
         cache="kept",
     )
@@ -116,7 +116,7 @@ def test_the_environment_chooses_models_limits_and_cache():
 )
 def test_what_the_environment_says_is_looked_at(variable, value, told):
     with pytest.raises(InvalidInput, match=told):
-        settings_from({variable: value})
+        load_settings({variable: value})
 
 
 # ---- the file
@@ -129,7 +129,7 @@ def store(tmp_path):
 
 
 def test_the_stores_file_is_read(store, tmp_path):
-    settings = settings_from({"MY_KEY": KEY}, store=store)
+    settings = load_settings({"MY_KEY": KEY}, store=store)
     call = CallSettings(timeout=20, structured="prompted")
     assert settings == Settings(
         store=store,
@@ -139,8 +139,8 @@ def test_the_stores_file_is_read(store, tmp_path):
         model_key=KEY,
         call=call,
         models={
-            Role.CONSOLIDATE: ModelSpec(name="anthropic:claude-haiku-4-5"),
-            Role.ASSIST: ModelSpec(
+            ModelRole.CONSOLIDATE: ModelSpec(name="anthropic:claude-haiku-4-5"),
+            ModelRole.ASSIST: ModelSpec(
                 name="openai:qwen3-4b",
                 call=CallSettings(timeout=20, structured="prompted", temperature=None, concurrency=2),
             ),
@@ -152,7 +152,7 @@ def test_the_stores_file_is_read(store, tmp_path):
 
 
 def test_another_file_may_be_named(store, tmp_path):
-    named = settings_from({"MY_KEY": KEY, "RECOLLECT_CONFIG": f"{store}/recollect.toml"}, store="elsewhere")
+    named = load_settings({"MY_KEY": KEY, "RECOLLECT_CONFIG": f"{store}/recollect.toml"}, store="elsewhere")
     assert (named.store, named.model) == ("elsewhere", "openai:qwen3")
 
 
@@ -166,7 +166,7 @@ def test_the_environment_comes_before_the_file(store):
         "RECOLLECT_LIMITS": "7",
         "RECOLLECT_CACHE": "kept",
     }
-    settings = settings_from(environ, store=store)
+    settings = load_settings(environ, store=store)
     assert (settings.embedder, settings.limits, settings.cache) == (
         "wordllama",
         {"default": (Limit(tokens=7),)},
@@ -176,10 +176,10 @@ def test_the_environment_comes_before_the_file(store):
     assert (settings.model, settings.base_url, settings.model_key) == ("anthropic:claude-sonnet-5", None, None)
     assert settings.call == CallSettings(timeout=5, structured="prompted")
     assert settings.models == {
-        Role.CONSOLIDATE: ModelSpec(name="anthropic:claude-haiku-4-5"),
-        Role.ASSIST: ModelSpec(name="openai:other"),
+        ModelRole.CONSOLIDATE: ModelSpec(name="anthropic:claude-haiku-4-5"),
+        ModelRole.ASSIST: ModelSpec(name="openai:other"),
     }
-    kept = settings_from({"MY_KEY": KEY, "RECOLLECT_MODEL_TIMEOUT": "5"}, store=store).models[Role.ASSIST]
+    kept = load_settings({"MY_KEY": KEY, "RECOLLECT_MODEL_TIMEOUT": "5"}, store=store).models[ModelRole.ASSIST]
     assert kept.call.timeout == 5
 
 
@@ -211,7 +211,7 @@ def test_what_a_file_says_is_looked_at(tmp_path, text, told):
     path = tmp_path / "recollect.toml"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(InvalidInput, match=told) as raised:
-        settings_from({}, store=str(tmp_path))
+        load_settings({}, store=str(tmp_path))
     assert str(path) in str(raised.value)
     assert "sk-1" not in str(raised.value)
 
@@ -219,9 +219,9 @@ def test_what_a_file_says_is_looked_at(tmp_path, text, told):
 def test_a_bank_may_have_limits_of_its_own_in_the_file(tmp_path):
     (tmp_path / "recollect.toml").write_text('[limits]\nada = "5"\n"Zoe\u0308" = "extract=6/day"\nbob = ""\n')
     own = {"ada": (Limit(tokens=5),), "Zo\u00eb": (Limit(tokens=6, per=Period.DAY, role="extract"),), "bob": ()}
-    assert settings_from({}, store=str(tmp_path)).limits == own
+    assert load_settings({}, store=str(tmp_path)).limits == own
     # What the environment says of all banks leaves a bank its own, as RECOLLECT_MODEL does a role.
-    named = settings_from({"RECOLLECT_LIMITS": "7"}, store=str(tmp_path))
+    named = load_settings({"RECOLLECT_LIMITS": "7"}, store=str(tmp_path))
     assert named.limits == {**own, "default": (Limit(tokens=7),)}
 
 
@@ -234,58 +234,60 @@ def test_roles_share_the_default_models_address_and_key_where_the_provider_is_th
         base_url=URL,
         api_key=KEY,
         models={
-            Role.ASSIST: ModelSpec(name="openai:small"),
-            Role.CONSOLIDATE: ModelSpec(name="anthropic:claude"),
-            Role.ANSWER: ModelSpec(name=f"openai:other@{OTHER_URL}"),
-            Role.REFLECT: ModelSpec(name="openai:third", base_url=OTHER_URL, api_key=OTHER_KEY),
-            Role.EXTRACT: ModelSpec(name="none"),
+            ModelRole.ASSIST: ModelSpec(name="openai:small"),
+            ModelRole.CONSOLIDATE: ModelSpec(name="anthropic:claude"),
+            ModelRole.ANSWER: ModelSpec(name=f"openai:other@{OTHER_URL}"),
+            ModelRole.REFLECT: ModelSpec(name="openai:third", base_url=OTHER_URL, api_key=OTHER_KEY),
+            ModelRole.EXTRACT: ModelSpec(name="none"),
         },
     )
-    model = language_model(settings)
-    assert isinstance(model, ByRole)
+    model = build_language_model(settings)
+    assert isinstance(model, RoleModels)
     assert place(made, "openai:large") == (URL, KEY)
     assert place(made, "openai:small") == (URL, KEY)
     assert place(made, "anthropic:claude") == (None, None)
     assert place(made, "openai:other") == (OTHER_URL, None)
     assert place(made, "openai:third") == (OTHER_URL, OTHER_KEY)
-    assert isinstance(of_role(model, Role.EXTRACT), NoLanguageModel)
-    fewer = language_model(replace(settings, models={Role.ASSIST: ModelSpec(name="openai:small")}))
-    assert of_role(fewer, Role.CONSOLIDATE).name == "openai:large"
+    assert isinstance(choose_for_role(model, ModelRole.EXTRACT), UnconfiguredModel)
+    fewer = build_language_model(replace(settings, models={ModelRole.ASSIST: ModelSpec(name="openai:small")}))
+    assert choose_for_role(fewer, ModelRole.CONSOLIDATE).name == "openai:large"
 
 
 def test_a_models_own_key_comes_before_that_of_all_endpoints(made):
-    language_model(Settings(model="openai:x", api_key=KEY, model_key=OTHER_KEY))
+    build_language_model(Settings(model="openai:x", api_key=KEY, model_key=OTHER_KEY))
     assert place(made, "openai:x") == (None, OTHER_KEY)
 
 
 def test_an_address_in_the_default_models_name_is_the_roles_too(made):
-    settings = Settings(model=f"openai:x@{URL}", api_key=KEY, models={Role.CONSOLIDATE: ModelSpec(name="openai:y")})
-    language_model(settings)
+    settings = Settings(
+        model=f"openai:x@{URL}", api_key=KEY, models={ModelRole.CONSOLIDATE: ModelSpec(name="openai:y")}
+    )
+    build_language_model(settings)
     assert place(made, "openai:x") == place(made, "openai:y") == (URL, KEY)
 
 
 def test_without_a_default_model_the_address_is_an_openai_compatible_one(made):
-    models = {Role.CONSOLIDATE: ModelSpec(name="openai:y"), Role.ANSWER: ModelSpec(name="google:z")}
-    model = language_model(Settings(base_url=URL, api_key=KEY, models=models))
+    models = {ModelRole.CONSOLIDATE: ModelSpec(name="openai:y"), ModelRole.ANSWER: ModelSpec(name="google:z")}
+    model = build_language_model(Settings(base_url=URL, api_key=KEY, models=models))
     assert place(made, "openai:y") == (URL, KEY)
     assert place(made, "google:z") == (None, None)
-    assert isinstance(of_role(model, Role.EXTRACT), NoLanguageModel)
+    assert isinstance(choose_for_role(model, ModelRole.EXTRACT), UnconfiguredModel)
 
 
 def test_roles_with_the_same_model_share_it():
     models = {
-        Role.CONSOLIDATE: ModelSpec(name="openai:x"),
-        Role.ASSIST: ModelSpec(name="openai:x", call=CallSettings(retries=0)),
+        ModelRole.CONSOLIDATE: ModelSpec(name="openai:x"),
+        ModelRole.ASSIST: ModelSpec(name="openai:x", call=CallSettings(retries=0)),
     }
-    model = language_model(Settings(model="openai:x", models=models))
-    assert of_role(model, Role.CONSOLIDATE) is of_role(model, Role.EXTRACT)
-    assert of_role(model, Role.ASSIST) is not of_role(model, Role.EXTRACT)
+    model = build_language_model(Settings(model="openai:x", models=models))
+    assert choose_for_role(model, ModelRole.CONSOLIDATE) is choose_for_role(model, ModelRole.EXTRACT)
+    assert choose_for_role(model, ModelRole.ASSIST) is not choose_for_role(model, ModelRole.EXTRACT)
 
 
 async def test_a_cache_stands_before_each_model(tmp_path, made):
     settings = Settings(model="openai:x", base_url=URL, cache=str(tmp_path))
-    model = language_model(settings)
-    assert isinstance(model, Cached)
+    model = build_language_model(settings)
+    assert isinstance(model, CachedModel)
     assert model.name == "openai:x"
     assert list(tmp_path.iterdir()) == []
 
@@ -293,9 +295,9 @@ async def test_a_cache_stands_before_each_model(tmp_path, made):
 @pytest.mark.parametrize("name", ["gpt-5-mini", "openai:", f"@{URL}"])
 def test_a_models_name_is_looked_at(name):
     with pytest.raises(InvalidInput, match="PROVIDER:MODEL"):
-        language_model(Settings(model=name))
+        build_language_model(Settings(model=name))
     with pytest.raises(InvalidInput, match="PROVIDER:MODEL"):
-        language_model(Settings(models={Role.CONSOLIDATE: ModelSpec(name=name)}))
+        build_language_model(Settings(models={ModelRole.CONSOLIDATE: ModelSpec(name=name)}))
 
 
 # ---- arguments
@@ -303,23 +305,26 @@ def test_a_models_name_is_looked_at(name):
 
 def test_an_argument_comes_before_settings(made):
     settings = Settings(
-        model="openai:x", base_url=URL, api_key=KEY, models={Role.CONSOLIDATE: ModelSpec(name="openai:j")}
+        model="openai:x", base_url=URL, api_key=KEY, models={ModelRole.CONSOLIDATE: ModelSpec(name="openai:j")}
     )
     own = ScriptedModel([])
-    assert chosen_model(own, settings) is own
-    named = chosen_model("openai:mine", settings)
-    assert (of_role(named, Role.EXTRACT).name, of_role(named, Role.CONSOLIDATE).name) == ("openai:mine", "openai:j")
+    assert choose_model(own, settings) is own
+    named = choose_model("openai:mine", settings)
+    assert (choose_for_role(named, ModelRole.EXTRACT).name, choose_for_role(named, ModelRole.CONSOLIDATE).name) == (
+        "openai:mine",
+        "openai:j",
+    )
     assert place(made, "openai:mine") == (URL, KEY)
-    mixed = chosen_model({"assist": "openai:small", Role.ANSWER: own, "default": "openai:base"}, settings)
-    assert of_role(mixed, Role.ASSIST).name == "openai:small"
-    assert of_role(mixed, Role.ANSWER) is own
-    assert of_role(mixed, Role.CONSOLIDATE).name == "openai:base"
+    mixed = choose_model({"assist": "openai:small", ModelRole.ANSWER: own, "default": "openai:base"}, settings)
+    assert choose_for_role(mixed, ModelRole.ASSIST).name == "openai:small"
+    assert choose_for_role(mixed, ModelRole.ANSWER) is own
+    assert choose_for_role(mixed, ModelRole.CONSOLIDATE).name == "openai:base"
     assert place(made, "openai:small") == (URL, KEY)
-    only = chosen_model({"answer": own}, settings)
-    assert isinstance(of_role(only, Role.EXTRACT), NoLanguageModel)
-    assert isinstance(chosen_model("none", Settings(model="openai:x")), NoLanguageModel)
+    only = choose_model({"answer": own}, settings)
+    assert isinstance(choose_for_role(only, ModelRole.EXTRACT), UnconfiguredModel)
+    assert isinstance(choose_model("none", Settings(model="openai:x")), UnconfiguredModel)
     with pytest.raises(InvalidInput, match="no role 'thinker'"):
-        chosen_model({"thinker": own}, settings)
+        choose_model({"thinker": own}, settings)
 
 
 async def test_a_memory_takes_models_and_limits(tmp_path, monkeypatch):
@@ -375,7 +380,7 @@ async def test_a_bank_has_its_own_limits_and_the_others_share_the_defaults(tmp_p
         (tmp_path / "recollect.toml").write_text(table)
         memory = Memory.open(tmp_path, embedder=HashEmbedder(), model=model)
         if way == "settings":
-            settings = settings_from({}, store=str(tmp_path))
+            settings = load_settings({}, store=str(tmp_path))
             memory = Memory.open(tmp_path, embedder=HashEmbedder(), model=model, limits=settings.limits)
     async with memory:
         told = [await asked(memory, bank) for bank in ("ada", "bob", "free", "carl", "default")]
@@ -417,11 +422,11 @@ async def test_the_language_model_reads_times_where_it_is_told_to(tmp_path, reci
 
 
 async def test_the_time_reader_is_chosen_by_environment_and_file(tmp_path, monkeypatch):
-    assert settings_from({"RECOLLECT_TIME_READER": "model"}).time_reader == "model"
+    assert load_settings({"RECOLLECT_TIME_READER": "model"}).time_reader == "model"
     (tmp_path / "recollect.toml").write_text('time_reader = "model"\n')
-    settings = settings_from({}, store=str(tmp_path))
+    settings = load_settings({}, store=str(tmp_path))
     model = FunctionModel(day)
-    monkeypatch.setattr("recollect.app.memory.language_model", lambda settings: model)
+    monkeypatch.setattr("recollect.app.memory.build_language_model", lambda settings: model)
     async with await open_memory(settings) as memory:
         await (await memory.bank("ada")).recall("What did we eat at Easter?", now=NOW)
     assert len(model.prompts) == 1
@@ -431,13 +436,13 @@ async def test_the_time_reader_is_chosen_by_environment_and_file(tmp_path, monke
 
 def test_how_much_is_open_at_a_time_is_chosen_too(tmp_path):
     (tmp_path / "recollect.toml").write_text("open_banks = 7\nopen_megabytes = 8\n", "utf-8")
-    filed = settings_from({}, store=str(tmp_path)).open_limits
+    filed = load_settings({}, store=str(tmp_path)).open_limits
     assert (filed.banks, filed.megabytes) == (7, 8)
-    given = settings_from({"RECOLLECT_OPEN_BANKS": "9"}, store=str(tmp_path)).open_limits
+    given = load_settings({"RECOLLECT_OPEN_BANKS": "9"}, store=str(tmp_path)).open_limits
     assert (given.banks, given.megabytes) == (9, 8)
     for wrong in ({"RECOLLECT_OPEN_BANKS": "many"}, {"RECOLLECT_OPEN_MEGABYTES": "0"}):
         with pytest.raises(InvalidInput):
-            settings_from(wrong)
+            load_settings(wrong)
     (tmp_path / "recollect.toml").write_text('open_banks = "7"\n', "utf-8")
     with pytest.raises(InvalidInput, match="whole number"):
-        settings_from({}, store=str(tmp_path))
+        load_settings({}, store=str(tmp_path))

@@ -4,7 +4,7 @@ import pytest
 
 from recollect.app import wire
 from recollect.errors import MissingExtra
-from recollect.models.language import Prompt, Role
+from recollect.models.language import ModelRole, Prompt
 
 
 @dataclass(frozen=True)
@@ -13,20 +13,20 @@ class Named:
 
 
 def prompt(**more):
-    return Prompt(role=Role.EXTRACT, operation="x", subject="y", system="Be brief.", text="Who?", **more)
+    return Prompt(role=ModelRole.EXTRACT, operation="x", subject="y", system="Be brief.", text="Who?", **more)
 
 
 def test_a_model_reads_the_system_the_schema_and_what_is_asked():
     schema = '{"properties": {"name": {"type": "string"}}, "required": ["name"], "type": "object"}'
-    system, told, asked = wire.sent(prompt(prefix="Ada adopted Toby. "), Named)
+    system, told, asked = wire.render_request_texts(prompt(prefix="Ada adopted Toby. "), Named)
     assert (system, asked) == ("Be brief.", "Ada adopted Toby. Who?")
     assert told == schema
-    assert wire.sent(prompt(), str) == ("Be brief.", "Who?")
+    assert wire.render_request_texts(prompt(), str) == ("Be brief.", "Who?")
 
 
 def test_a_model_writes_json_or_plain_text():
-    assert wire.received(Named("Toby"), Named) == '{"name":"Toby"}'
-    assert wire.received("Toby", str) == "Toby"
+    assert wire.render_reply_text(Named("Toby"), Named) == '{"name":"Toby"}'
+    assert wire.render_reply_text("Toby", str) == "Toby"
 
 
 def test_what_is_missing_is_named(monkeypatch):

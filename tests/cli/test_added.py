@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from recollect.cli import added, app
+from recollect.cli import app, plugins
 from recollect.errors import StoreUnavailable
 
 greet = typer.Typer()
@@ -40,8 +40,8 @@ def installed(monkeypatch):
     """Let these commands be all that other packages add: names with what the entry points lead to."""
 
     def install(**commands):
-        points = [EntryPoint(name=name, value=value, group=added.GROUP) for name, value in commands.items()]
-        monkeypatch.setattr(added, "entry_points", lambda group: [point for point in points if point.group == group])
+        points = [EntryPoint(name=name, value=value, group=plugins.GROUP) for name, value in commands.items()]
+        monkeypatch.setattr(plugins, "entry_points", lambda group: [point for point in points if point.group == group])
 
     return install
 
@@ -116,9 +116,9 @@ def test_without_the_laboratory_the_help_lists_its_commands_with_what_they_need(
 
 def test_entry_points_are_not_looked_up_for_a_command_of_ours():
     code = (
-        "from recollect.cli import added, app\n"
+        "from recollect.cli import plugins, app\n"
         "def looked(group): raise AssertionError(group)\n"
-        "added.entry_points = looked\n"
+        "plugins.entry_points = looked\n"
         "app(['recall', '--help'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)

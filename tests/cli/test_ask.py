@@ -1,8 +1,8 @@
 import pytest
 from standin_model import HINDSIGHT
 
-from recollect.methods.hindsight.answer import Answered
-from recollect.methods.hindsight.reflect import FormedOpinion, Reflected
+from recollect.methods.hindsight.answerer import AnswererReply
+from recollect.methods.hindsight.reflector import FormedOpinion, ReflectReply
 from recollect.models.languages.pydantic_ai import PydanticModel
 
 HOSTILE = "Toby\x1b[2J is\u202e a dog"
@@ -120,8 +120,8 @@ def test_an_opinion_and_a_fact_are_never_printed_alike(cli, read, thinking):
 def test_nothing_that_is_said_moves_the_terminal(cli, chat, thinking):
     chat.write_text(f"# 2023-07-11\nAda: {HOSTILE}\n", "utf-8")
     thinking(
-        Answered=Answered(reasoning=HOSTILE, answer=HOSTILE, abstained=False, citations=(1,)),
-        Reflected=Reflected(
+        Answered=AnswererReply(reasoning=HOSTILE, answer=HOSTILE, abstained=False, citations=(1,)),
+        Reflected=ReflectReply(
             answer=HOSTILE,
             abstained=False,
             citations=(1,),
@@ -154,9 +154,9 @@ def test_a_command_does_no_background_work_by_itself(cli, chat, thinking):
 
 
 def test_a_real_adapter_is_chosen_by_name(monkeypatch):
-    from recollect.cli.running import chosen
+    from recollect.cli.runtime import load_chosen_settings
 
-    assert chosen(model="openai:x").model == "openai:x"
-    from recollect.app import language_model
+    assert load_chosen_settings(model="openai:x").model == "openai:x"
+    from recollect.app import build_language_model
 
-    assert isinstance(language_model(chosen(model="openai:x")), PydanticModel)
+    assert isinstance(build_language_model(load_chosen_settings(model="openai:x")), PydanticModel)

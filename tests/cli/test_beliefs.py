@@ -4,7 +4,7 @@ import pytest
 from click import unstyle
 from standin_model import HINDSIGHT
 
-from recollect.cli.answers import opinion_block
+from recollect.cli.answers import format_opinion
 from recollect.domain.opinions import Opinion
 
 
@@ -47,7 +47,7 @@ def test_in_a_terminal_the_confidence_stands_out_and_long_lines_hang(monkeypatch
     opinion = Opinion(
         id="o", text="I think " + "dogs " * 20, confidence=0.5, formed=at, entities=(), sources=(), steps=()
     )
-    first, second, *_ = opinion_block(opinion, history=True).splitlines()
+    first, second, *_ = format_opinion(opinion, history=True).splitlines()
     assert first.startswith("\x1b[1m0.50\x1b[0m  I think dogs")
     assert second.startswith("      dogs")
     assert max(len(unstyle(line)) for line in (first, second)) <= 40

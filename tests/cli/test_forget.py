@@ -1,7 +1,7 @@
 import pytest
 
 from recollect import Fact
-from recollect.cli.evidence import forget_block
+from recollect.cli.evidence import format_forget_receipt
 from recollect.domain.receipts import ForgetReceipt
 from recollect.sync import Memory
 
@@ -48,7 +48,7 @@ def test_without_a_terminal_yes_is_needed(process, filled):
 
 @pytest.mark.parametrize(("answer", "left"), [("n\n", 4), ("y\n", 2)])
 def test_a_terminal_is_asked(cli, filled, monkeypatch, answer, left):
-    monkeypatch.setattr("recollect.cli.running._terminal", lambda: True)
+    monkeypatch.setattr("recollect.cli.runtime._is_terminal", lambda: True)
     done = cli("forget", "--session", "2023-07-11", stdin=answer)
     assert "session '2023-07-11'" in done.err
     assert done.code == (0 if left == 2 else 1)
@@ -72,7 +72,7 @@ def test_a_check_that_found_something_says_where():
         leftovers=("x.bank",),
         seconds=0.01,
     )
-    assert "NOT verified: words were found in x.bank" in forget_block(receipt)
+    assert "NOT verified: words were found in x.bank" in format_forget_receipt(receipt)
 
 
 def test_a_given_fact_is_forgotten_by_its_id_and_its_words_are_told(cli, filled):

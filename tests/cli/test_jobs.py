@@ -106,13 +106,13 @@ def test_what_waited_for_a_limit_or_a_model_is_tried_by_whoever_is_told_to_work(
 def test_messages_kept_under_another_recipe_are_read_on_request(cli, chat, thinking):
     thinking()
     cli("retain", chat)
-    assert cli("jobs", "--reread").err == "nothing to read in bank default\n"
-    assert cli("jobs", "--reread", "--recipe", "hindsight").out == "4 messages to be read\n"
-    assert cli("jobs", "--reread", "--recipe", "hindsight", "--json").json() == {"to_read": 0}
+    assert cli("jobs", "--backfill").err == "nothing to read in bank default\n"
+    assert cli("jobs", "--backfill", "--recipe", "hindsight").out == "4 messages to be read\n"
+    assert cli("jobs", "--backfill", "--recipe", "hindsight", "--json").json() == {"to_read": 0}
     assert set(states(cli)) == {JOB, "hindsight.extract:2023-10-15"}
     assert cli("worker", "--once", *HINDSIGHT).code == 0
     assert states(cli) == {}
-    assert cli("jobs", "--reread", "--drop", JOB).code == 2
+    assert cli("jobs", "--backfill", "--drop", JOB).code == 2
 
 
 def test_a_job_is_dropped(cli, waiting):

@@ -3,14 +3,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.cli.retain import chunks
+from recollect.cli.retain import chunk_messages
 from recollect.domain.messages import Message
 from recollect.errors import MalformedLine
-from recollect.formats import Spoken
+from recollect.formats import SessionMessage
 
 
 def spoken(session, text):
-    return Spoken(session=session, message=Message(text=text, at=datetime(2024, 5, 1, tzinfo=UTC)))
+    return SessionMessage(session=session, message=Message(text=text, at=datetime(2024, 5, 1, tzinfo=UTC)))
 
 
 def texts(given):
@@ -19,12 +19,12 @@ def texts(given):
 
 def test_messages_come_in_runs_of_a_session():
     given = [spoken("a", "1"), spoken("a", "2"), spoken("b", "3"), spoken("a", "4")]
-    assert texts(chunks(given)) == [("a", ["1", "2"]), ("b", ["3"]), ("a", ["4"])]
+    assert texts(chunk_messages(given)) == [("a", ["1", "2"]), ("b", ["3"]), ("a", ["4"])]
 
 
 def test_a_run_has_at_most_so_many_messages():
     given = [spoken("a", str(number)) for number in range(5)]
-    assert texts(chunks(given, 2)) == [("a", ["0", "1"]), ("a", ["2", "3"]), ("a", ["4"])]
+    assert texts(chunk_messages(given, 2)) == [("a", ["0", "1"]), ("a", ["2", "3"]), ("a", ["4"])]
 
 
 def test_what_comes_before_a_damaged_line_is_given_first():
@@ -32,7 +32,7 @@ def test_what_comes_before_a_damaged_line_is_given_first():
         yield spoken("a", "1")
         raise MalformedLine(2, "no JSON")
 
-    given = chunks(reading())
+    given = chunk_messages(reading())
     assert texts([next(given)]) == [("a", ["1"])]
     with pytest.raises(MalformedLine):
         next(given)

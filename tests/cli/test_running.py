@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 from recollect.app import (
     Memory,
     Settings,
-    embedder_named,
+    build_embedder,
+    build_reranker,
+    configure_recipe,
+    load_settings,
     open_memory,
-    recipe_of,
-    reranker_named,
-    settings_from,
 )
-from recollect.cli.output import cut, indented, printable, table
-from recollect.cli.running import Commands, failure, has_model
+from recollect.cli.output import format_table, indent_text, make_printable, truncate_text
+from recollect.cli.runtime import Commands, has_model, report_failure
 from recollect.errors import InvalidInput, StoreUnavailable
 from recollect.models.embedders.endpoint import EndpointEmbedder
 from recollect.models.embedders.sentence_transformers import SentenceTransformerEmbedder
@@ -90,7 +90,7 @@ def test_a_terminal_of_ascii_is_written_to(process, filled):
 
 
 def test_an_error_is_one_line(capsys):
-    raised = failure("two\nlines \x1b[2J")
+    raised = report_failure("two\nlines \x1b[2J")
     assert isinstance(raised, typer.Exit)
     assert raised.exit_code == 1
     assert capsys.readouterr().err == "error: two lines \ufffd[2J\n"
@@ -122,7 +122,7 @@ def test_an_error_of_one_of_several_tasks_is_one_line_too(capsys):
     ],
 )
 def test_whether_a_model_is_configured(environ, there):
-    assert has_model(settings_from(environ)) is there
+    assert has_model(load_settings(environ)) is there
 
 
 def test_a_store_that_is_a_file_is_an_error(cli, chat):
@@ -146,7 +146,7 @@ def test_a_full_disk_is_an_error_in_one_line(cli, filled):
 
 def test_the_environment_gives_settings_and_empty_values_give_none():
     environ = {"RECOLLECT_STORE": "s", "RECOLLECT_EMBEDDER": "", "RECOLLECT_API_KEY": "sk-1"}
-    settings = settings_from(environ)
+    settings = load_settings(environ)
     assert (settings.store, settings.embedder, settings.reranker) == ("s", None, "none")
     assert "sk-1" not in repr(settings)
 
@@ -160,34 +160,34 @@ def test_the_environment_gives_settings_and_empty_values_give_none():
     ],
 )
 def test_wordllama_by_name(name, embedder):
-    assert embedder_named(name).name == embedder
+    assert build_embedder(name).name == embedder
 
 
 def test_other_embedders_by_name(tmp_path):
-    endpoint = embedder_named("endpoint:org/model@2@http://localhost:8000/v1", api_key="k")
+    endpoint = build_embedder("endpoint:org/model@2@http://localhost:8000/v1", api_key="k")
     assert isinstance(endpoint, EndpointEmbedder)
     assert endpoint.name == "org/model@2"
-    assert isinstance(embedder_named(f"st:{tmp_path}"), SentenceTransformerEmbedder)
-    assert embedder_named("st:all-MiniLM-L6-v2").name == "all-MiniLM-L6-v2"
+    assert isinstance(build_embedder(f"st:{tmp_path}"), SentenceTransformerEmbedder)
+    assert build_embedder("st:all-MiniLM-L6-v2").name == "all-MiniLM-L6-v2"
 
 
 def test_rerankers_by_name():
-    assert reranker_named("none") is None
-    assert isinstance(reranker_named("endpoint:m@https://host/v1"), EndpointReranker)
-    assert isinstance(reranker_named("st:cross"), CrossEncoderReranker)
+    assert build_reranker("none") is None
+    assert isinstance(build_reranker("endpoint:m@https://host/v1"), EndpointReranker)
+    assert isinstance(build_reranker("st:cross"), CrossEncoderReranker)
 
 
 @pytest.mark.parametrize("name", ["", "glove", "st:", "endpoint:m", "endpoint:@http://x", "wordllama-512"])
 def test_unknown_names_are_refused(name):
     with pytest.raises(InvalidInput, match="one of"):
-        embedder_named(name)
+        build_embedder(name)
     with pytest.raises(InvalidInput, match="one of"):
-        reranker_named(name)
+        build_reranker(name)
 
 
 async def test_memory_is_opened_from_settings(tmp_path):
     settings = Settings(store=str(tmp_path / "m"), arms=(Arm.LEXICAL,), recipe="tempr")
-    assert recipe_of(settings).recall.arms == (Arm.LEXICAL,)
+    assert configure_recipe(settings).recall.arms == (Arm.LEXICAL,)
     async with await open_memory(settings) as memory:
         assert isinstance(memory, Memory)
         await memory.bank("a")
@@ -195,10 +195,10 @@ async def test_memory_is_opened_from_settings(tmp_path):
 
 
 def test_text_is_shown_and_never_obeyed():
-    assert printable("a\x1b[31mb\u202ec\r\nd\te") == "a\ufffd[31mb\ufffdc\nd\te"
-    assert cut("one  two\nthree", 9) == "one two…"
-    assert indented("a\nb", "> ") == "> a\n> b"
-    assert table([("a", "bb"), ("ccc", "d")], right=(1,)) == "a    bb\nccc   d"
+    assert make_printable("a\x1b[31mb\u202ec\r\nd\te") == "a\ufffd[31mb\ufffdc\nd\te"
+    assert truncate_text("one  two\nthree", 9) == "one two…"
+    assert indent_text("a\nb", "> ") == "> a\n> b"
+    assert format_table([("a", "bb"), ("ccc", "d")], right=(1,)) == "a    bb\nccc   d"
 
 
 def test_the_help_names_every_recipe():

@@ -4,18 +4,27 @@ from dataclasses import replace
 
 import pytest
 
-from recollect.cli.evidence import evidence_block, evidence_line
-from recollect.cli.story import story
+from recollect.cli.evidence import format_evidence, format_evidence_line
+from recollect.cli.story import format_story
 from recollect.domain.answers import Answer, AnswerReceipt, Step
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.items import ItemKind
-from recollect.domain.loops import Decision, Finding, Gap, Known, Reason, Round, Snippet, Trace
 from recollect.domain.recalls import Evidence
 from recollect.domain.time import from_micros
+from recollect.domain.traces import (
+    DecisionReason,
+    Finding,
+    Gap,
+    LoopDecision,
+    LoopRound,
+    LoopTrace,
+    Snippet,
+    TrackerState,
+)
 from recollect.domain.usage import Usage
-from recollect.methods.memr3.answer import Concluded
-from recollect.methods.memr3.trace import steps_of
-from recollect.methods.memr3.track import Generated
+from recollect.methods.memr3.answer import ConclusionReply
+from recollect.methods.memr3.loop_steps import describe_rounds
+from recollect.methods.memr3.tracker import GenerationReply
 
 AT = from_micros(1_689_069_600_000_000)  # 11 July 2023
 COST = Usage(calls=1, tokens_in=1200, tokens_out=34)
@@ -55,40 +64,45 @@ TOBY = Finding(fact="Andrew adopted Toby on 11 July 2023.", snippets=(1,))
 BUDDY = Finding(fact="Buddy came on 19 October 2023.", snippets=(2, 3))
 ASKED = "How many months passed between Toby and Buddy?"
 ROUNDS = (
-    Round(
+    LoopRound(
         number=0,
-        decision=Decision.RETRIEVE,
-        why=Reason.START,
+        decision=LoopDecision.RETRIEVE,
+        why=DecisionReason.START,
         query=ASKED,
         snippets=(snippet(1, "So much has changed:\nthis is Toby, my puppy, and he sleeps on the sofa all day!"),),
         seconds=0.0123,
     ),
-    Round(
+    LoopRound(
         number=1,
-        decision=Decision.RETRIEVE,
-        wanted=Decision.RETRIEVE,
+        decision=LoopDecision.RETRIEVE,
+        wanted=LoopDecision.RETRIEVE,
         content="Buddy adoption",
         query=f"{ASKED} Buddy adoption",
         snippets=(snippet(2, "Another pup.", ""), snippet(3, "I named him Buddy.")),
-        before=Known(),
-        after=Known(evidence=(TOBY,), gaps=(Gap(missing="when Buddy came"), Gap(missing="the day", finer=True))),
+        before=TrackerState(),
+        after=TrackerState(evidence=(TOBY,), gaps=(Gap(missing="when Buddy came"), Gap(missing="the day", finer=True))),
         usage=COST,
         seconds=0.8,
     ),
-    Round(
+    LoopRound(
         number=2,
-        decision=Decision.REFLECT,
-        why=Reason.EMPTY,
-        wanted=Decision.ANSWER,
+        decision=LoopDecision.REFLECT,
+        why=DecisionReason.EMPTY,
+        wanted=LoopDecision.ANSWER,
         content="Three months.",
-        before=Known(evidence=(TOBY,)),
-        after=Known(evidence=(TOBY, BUDDY)),
+        before=TrackerState(evidence=(TOBY,)),
+        after=TrackerState(evidence=(TOBY, BUDDY)),
         usage=COST,
         seconds=0.7,
     ),
-    Round(number=3, before=Known(evidence=(TOBY, BUDDY)), after=Known(evidence=(TOBY, BUDDY)), failure="X: it is down"),
+    LoopRound(
+        number=3,
+        before=TrackerState(evidence=(TOBY, BUDDY)),
+        after=TrackerState(evidence=(TOBY, BUDDY)),
+        failure="X: it is down",
+    ),
 )
-LOOP = Trace(question=ASKED, rounds=ROUNDS, conclusion="From July to October.", usage=COST, seconds=0.5)
+LOOP = LoopTrace(question=ASKED, rounds=ROUNDS, conclusion="From July to October.", usage=COST, seconds=0.5)
 
 TOLD = """\
 How many months passed between Toby and Buddy?
@@ -120,12 +134,12 @@ def plain(text):
 
 
 def test_a_loop_is_told_iteration_by_iteration():
-    assert plain(story(ASKED, answer(steps_of(LOOP), LOOP))) == TOLD
+    assert plain(format_story(ASKED, answer(describe_rounds(LOOP), LOOP))) == TOLD
 
 
 def test_what_came_before_a_loop_is_told_before_it():
     before = Step(action="way", detail="loop, since something is missing: when", seconds=0.0)
-    told = plain(story(ASKED, answer([before, *steps_of(LOOP)], LOOP))).split("\n")
+    told = plain(format_story(ASKED, answer([before, *describe_rounds(LOOP)], LOOP))).split("\n")
     assert told[1] == "· way: loop, since something is missing: when  (0.00 s)"
     assert told[2:] == TOLD.split("\n")[1:]
 
@@ -135,7 +149,7 @@ def test_an_answer_without_a_loop_is_told_step_by_step():
         Step(action="recall", detail="20 raw words", seconds=0.02),
         Step(action="answer", detail=f"Entry 3\n{'says so ' * 12}", seconds=1.5),
     ]
-    assert plain(story("Who?", answer(steps))) == (
+    assert plain(format_story("Who?", answer(steps))) == (
         "Who?\n· recall: 20 raw words  (0.02 s)\n"
         "· answer: Entry 3 says so says so says so says so says so says so says so says\n"
         "  so says so says so says so says so  (1.50 s)"
@@ -146,61 +160,67 @@ def test_an_answer_without_a_loop_is_told_step_by_step():
 def test_no_line_is_wider_than_the_terminal(columns, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
     widest = min(columns, 100)
-    told = plain(story("Short?", answer(steps_of(LOOP), LOOP)))
+    told = plain(format_story("Short?", answer(describe_rounds(LOOP), LOOP)))
     assert max(len(line) for line in told.split("\n")) <= widest
 
 
 @pytest.mark.parametrize(
     ("known", "gaps", "wanted", "complete"),
     [
-        ((TOBY,), (), Decision.ANSWER, True),
-        ((TOBY,), (), Decision.REFLECT, True),
-        ((TOBY,), (), Decision.RETRIEVE, False),
-        ((), (), Decision.ANSWER, False),
-        ((TOBY,), (Gap(missing="the day"),), Decision.ANSWER, False),
+        ((TOBY,), (), LoopDecision.ANSWER, True),
+        ((TOBY,), (), LoopDecision.REFLECT, True),
+        ((TOBY,), (), LoopDecision.RETRIEVE, False),
+        ((), (), LoopDecision.ANSWER, False),
+        ((TOBY,), (Gap(missing="the day"),), LoopDecision.ANSWER, False),
     ],
 )
 def test_that_nothing_is_missing_is_said_only_where_something_is_known_and_no_more_is_wanted(
     known, gaps, wanted, complete
 ):
-    one = Round(number=1, decision=wanted, wanted=wanted, content="x", after=Known(evidence=known, gaps=gaps))
-    loop = Trace(question=ASKED, rounds=(one,))
-    assert ("nothing is missing" in steps_of(loop)[0].detail) is complete
-    assert ("nothing is missing" in plain(story(ASKED, answer(steps_of(loop), loop)))) is complete
+    one = LoopRound(
+        number=1, decision=wanted, wanted=wanted, content="x", after=TrackerState(evidence=known, gaps=gaps)
+    )
+    loop = LoopTrace(question=ASKED, rounds=(one,))
+    assert ("nothing is missing" in describe_rounds(loop)[0].detail) is complete
+    assert ("nothing is missing" in plain(format_story(ASKED, answer(describe_rounds(loop), loop)))) is complete
 
 
 def test_what_nobody_has_dated_is_told_without_a_day():
     dated = snippet(1, "It is Toby.")
     undated = replace(dated, number=2, evidence=replace(dated.evidence, mentioned=None))
-    one = Round(number=0, decision=Decision.RETRIEVE, why=Reason.START, query="Who?", snippets=(dated, undated))
-    told = plain(story("Who?", answer([], Trace(question="Who?", rounds=(one,)))))
+    one = LoopRound(
+        number=0, decision=LoopDecision.RETRIEVE, why=DecisionReason.START, query="Who?", snippets=(dated, undated)
+    )
+    told = plain(format_story("Who?", answer([], LoopTrace(question="Who?", rounds=(one,)))))
     assert "[1] 2023-07-11 Andrew: It is Toby." in told
     assert "[2] undated    Andrew: It is Toby." in told
 
 
 def test_evidence_that_nobody_has_dated_has_its_line_and_its_json():
     evidence = replace(snippet(1, "It is Toby.").evidence, mentioned=None)
-    assert " undated     Andrew It is Toby." in plain(evidence_line(evidence, gold=False, columns=80))
-    assert " undated     Andrew  1.00" in plain(evidence_block(1, evidence))
+    assert " undated     Andrew It is Toby." in plain(format_evidence_line(evidence, gold=False, columns=80))
+    assert " undated     Andrew  1.00" in plain(format_evidence(1, evidence))
     assert "mentioned" not in to_json(evidence)
     assert from_json(Evidence, to_json(evidence)) == evidence
 
 
 def test_nothing_that_is_told_moves_the_terminal():
     evil = "x\x1b[2J\u202e"
-    known = Known(evidence=(Finding(fact=evil, snippets=(1,)),), gaps=(Gap(missing=evil),))
-    one = Round(
+    known = TrackerState(evidence=(Finding(fact=evil, snippets=(1,)),), gaps=(Gap(missing=evil),))
+    one = LoopRound(
         number=1,
-        decision=Decision.REFLECT,
-        wanted=Decision.REFLECT,
+        decision=LoopDecision.REFLECT,
+        wanted=LoopDecision.REFLECT,
         content=evil,
         query=evil,
         snippets=(snippet(1, evil, evil),),
         after=known,
         failure=evil,
     )
-    loop = Trace(question=evil, rounds=(one,), conclusion=evil)
-    told = plain(story(evil, answer([Step(action="way", detail=evil, seconds=0.0), *steps_of(loop)], loop)))
+    loop = LoopTrace(question=evil, rounds=(one,), conclusion=evil)
+    told = plain(
+        format_story(evil, answer([Step(action="way", detail=evil, seconds=0.0), *describe_rounds(loop)], loop))
+    )
     assert "\x1b" not in told
     assert "\u202e" not in told
 
@@ -208,8 +228,8 @@ def test_nothing_that_is_told_moves_the_terminal():
 def test_the_story_comes_before_the_answer(cli, filled, thinking):
     known = (Finding(fact="Toby is a dog.", snippets=(1,)),)
     thinking(
-        Generated=Generated(evidence=known, gaps=(), decision="answer", draft="A dog."),
-        Concluded=Concluded(reasoning="It says so.", answer="A dog.", abstained=False, citations=(1,)),
+        Generated=GenerationReply(evidence=known, gaps=(), decision="answer", draft="A dog."),
+        Concluded=ConclusionReply(reasoning="It says so.", answer="A dog.", abstained=False, citations=(1,)),
     )
     asked = ("ask", "Who is Toby?", "--recipe", "memr3", "--model", "openai:x")
     done = cli(*asked, "--trace")

@@ -119,8 +119,10 @@ def test_few_banks_with_jobs_among_many(cli, chat, thinking, monkeypatch):
     for bank in ("first", "second"):
         cli("retain", chat, "--bank", bank, *HINDSIGHT)
     opened = []
-    make = SqliteFolder._made
-    monkeypatch.setattr(SqliteFolder, "_made", lambda self, name, *how: opened.append(name) or make(self, name, *how))
+    make = SqliteFolder._make_store
+    monkeypatch.setattr(
+        SqliteFolder, "_make_store", lambda self, name, *how: opened.append(name) or make(self, name, *how)
+    )
     assert cli("worker", "--once", *HINDSIGHT).code == 0
     assert sorted(opened) == ["first", "second"]
     for bank in ("first", "second"):

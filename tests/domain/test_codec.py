@@ -22,10 +22,10 @@ from recollect.domain.changes import Changeset, Session
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.items import IndexedItem, Item
 from recollect.domain.links import Link, LinkKind
-from recollect.domain.loops import Finding
 from recollect.domain.messages import Message, StoredMessage
 from recollect.domain.queries import Scope
 from recollect.domain.time import Interval, Precision
+from recollect.domain.traces import Finding
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=timezone(timedelta(hours=5, minutes=45)))
 

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from recollect.domain.limits import LIMITS_FORM, Limit, Period, exceeded, parse_limits
+from recollect.domain.limits import LIMITS_FORM, Limit, Period, find_exceeded_limit, parse_limits
 from recollect.errors import InvalidInput
 
 NOW = datetime(2024, 5, 1, 1, 30, tzinfo=timezone(timedelta(hours=2)))  # still April in UTC
@@ -61,11 +61,11 @@ def test_a_limit_covers_its_role_or_all():
     ],
 )
 def test_what_a_call_would_break(spent, needed, broken):
-    assert exceeded([DAILY, EVER], spent, needed) == broken
+    assert find_exceeded_limit([DAILY, EVER], spent, needed) == broken
 
 
 def test_no_limit_breaks_nothing():
-    assert exceeded([], {}, 10**9) is None
+    assert find_exceeded_limit([], {}, 10**9) is None
 
 
 def test_a_limit_is_told_in_words():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.domain.time import Interval, Precision, at_instant, from_micros, to_micros
+from recollect.domain.time import Interval, Precision, from_micros, instant_interval, to_micros
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -82,10 +82,10 @@ def test_naive_ends_are_refused(naive):
 
 
 def test_an_instant_overlaps_what_contains_it():
-    assert at_instant(NOON).duration == timedelta(microseconds=1)
-    assert at_instant(NOON).overlaps(hours(0, 1))
-    assert at_instant(NOON).overlaps(hours(-1, None))
-    assert not at_instant(NOON).overlaps(hours(-1, 0))
+    assert instant_interval(NOON).duration == timedelta(microseconds=1)
+    assert instant_interval(NOON).overlaps(hours(0, 1))
+    assert instant_interval(NOON).overlaps(hours(-1, None))
+    assert not instant_interval(NOON).overlaps(hours(-1, 0))
 
 
 OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))

@@ -340,7 +340,7 @@ class Life:
     async def _worked_off(self) -> None:
         for _ in range(ROUNDS):
             self.rounds += 1
-            lines = await self._bank.work()
+            lines = await self._bank.run_jobs()
             seen = await self._watch.look()
             await self.told(seen, lines)
             if not seen.jobs:

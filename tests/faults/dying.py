@@ -22,7 +22,7 @@ from bank_under_test import Clock, Faulty, Life, Watch, opened
 from endpoint import KILL, Endpoint
 
 from recollect.domain.items import ItemKind
-from recollect.methods.hindsight.reinforce import Assessments
+from recollect.methods.hindsight.reinforcer import Assessments
 from recollect.store.sqlite import store as sqlite
 from recollect.testing.models import HashEmbedder
 
@@ -44,8 +44,8 @@ class Doom:
 
     def writes(self, changes: Any) -> bool:
         """Whether this is what came of the operation."""
-        if changes.settles is not None:
-            return bool(changes.settles.kind == self.operation)
+        if changes.settled_job is not None:
+            return bool(changes.settled_job.kind == self.operation)
         return self.operation.endswith("reflect") and any(
             entry.item.kind is ItemKind.OPINION for entry in changes.items
         )

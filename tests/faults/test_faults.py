@@ -248,7 +248,7 @@ class Interrupted(Life):
     async def _worked_off(self):
         enough = self.cut + CANCELLED // 2
         while self.cut < enough and (await self._watch.look()).jobs:
-            working = asyncio.create_task(self._bank.work())
+            working = asyncio.create_task(self._bank.run_jobs())
             await asyncio.wait([working], timeout=self._rng.uniform(0, 0.01))
             working.cancel()
             await asyncio.wait([working])

@@ -18,15 +18,15 @@ from working import opened, said, spoil_answer, worked_off
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import JobState
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable
-from recollect.recipes import recipe_named, turn_encoder
+from recollect.recipes import get_recipe, make_turn_encoder
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings
-from recollect.store.optimistic import derive_changes
+from recollect.store.commit_retry import derive_changes
 
 SUMMARISE, ASSIST, ANSWER = (f"emem.{one}" for one in ("summarise", "assist", "answer"))
 RECIPE = replace(
-    recipe_named("emem"),
-    encode=partial(turn_encoder, settings=EncodeSettings(segments=SegmentSettings(length=90, overlap=12))),
+    get_recipe("emem"),
+    encode=partial(make_turn_encoder, settings=EncodeSettings(segments=SegmentSettings(length=90, overlap=12))),
 )
 SEEDS = (7, 8)
 ASKED = "What did Toby chew, and when does the choir sing?"

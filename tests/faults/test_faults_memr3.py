@@ -15,19 +15,19 @@ from endpoint import INVALID, KINDS, endpoint
 
 from recollect import Message
 from recollect.domain.limits import Limit
-from recollect.domain.loops import Finding, Gap
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmStatus
+from recollect.domain.traces import Finding, Gap
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable, NoModel, RecallFailed
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.memr3.answer import Concluded, EvidenceGapResponder
-from recollect.methods.memr3.track import Generated
-from recollect.models.languages.metered import Metered
-from recollect.models.languages.unconfigured import NoLanguageModel
+from recollect.methods.memr3.answer import ConclusionReply, LoopResponder
+from recollect.methods.memr3.tracker import GenerationReply
+from recollect.models.languages.metered import LedgerModel
+from recollect.models.languages.unconfigured import UnconfiguredModel
 from recollect.recall.pipeline import TemprRetriever
 from recollect.recall.settings import RecallSettings
 from recollect.retain.encode import TurnEncoder
-from recollect.retain.known_names import KnownNames
+from recollect.retain.entity_directory import DirectoryCache
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import FunctionModel, HashEmbedder, ScriptedModel
 
@@ -108,12 +108,12 @@ class Life:
         parts = Dependencies(
             embedder=HashEmbedder(),
             retriever=retriever or self.retriever,
-            model=Metered(model, self.store, limits=limits, clock=lambda: NOW),
-            names=KnownNames(),
+            model=LedgerModel(model, self.store, limits=limits, clock=lambda: NOW),
+            names=DirectoryCache(),
             clock=lambda: NOW,
         )
         asked = Query(text=QUESTION, now=NOW)
-        return await EvidenceGapResponder(parts).answered(asked, self.store, follow)
+        return await LoopResponder(parts).answer(asked, self.store, follow)
 
     async def failed(self):
         return sum(cost.failed for cost in await self.store.costs())
@@ -154,7 +154,7 @@ async def test_a_call_that_fails_after_there_is_evidence_ends_the_loop_and_shows
             f"iteration {number} failed, and the answer rests on what was known until then: {told}",
         )
         last = answer.loop.rounds[-1]
-        assert (last.number, last.failure, last.decision, answer.loop.ended) == (number, told, None, None)
+        assert (last.number, last.failure, last.decision, answer.loop.end_reason) == (number, told, None, None)
         assert last.after == last.before
         assert [one.fact for one in last.after.evidence] == [FIRST, SECOND][: number - 1]
         assert answer.trace[-2].action == "generate"
@@ -178,9 +178,9 @@ async def test_a_call_without_which_there_is_no_answer_is_the_callers_to_handle(
 # Retrievals.
 
 KNOWN = Finding(fact=FIRST, snippets=(1,))
-MORE = Generated(evidence=(KNOWN,), gaps=(Gap(missing="the place"),), decision="retrieve", query="mill")
+MORE = GenerationReply(evidence=(KNOWN,), gaps=(Gap(missing="the place"),), decision="retrieve", query="mill")
 BLIND = replace(MORE, evidence=())
-SAID = Concluded(reasoning="", answer="A heron, somewhere.", abstained=False, citations=(1,))
+SAID = ConclusionReply(reasoning="", answer="A heron, somewhere.", abstained=False, citations=(1,))
 
 
 class Falling:
@@ -205,7 +205,7 @@ async def test_a_retrieval_that_fails_ends_the_loop_with_what_is_known(error):
         model = ScriptedModel([MORE, MORE, SAID])
         answer = await life.answered(model, retriever=Falling(life.retriever, 3, error))
     last = answer.loop.rounds[-1]
-    assert (answer.text, len(answer.evidence), model.left) == ("A heron, somewhere.", 10, 0)
+    assert (answer.text, len(answer.evidence), model.replies_left) == ("A heron, somewhere.", 10, 0)
     assert answer.receipt.notes == (
         f"iteration 2 failed, and the answer rests on what was known until then: {type(error).__name__}: {error}",
     )
@@ -233,7 +233,7 @@ async def test_arms_that_time_out_are_noted():
             return replace(found, receipt=replace(found.receipt, arms=(limp, *rest)))
 
     async with lived() as life:
-        settled = Generated(evidence=(KNOWN,), gaps=(), decision="answer", draft="Somewhere.")
+        settled = GenerationReply(evidence=(KNOWN,), gaps=(), decision="answer", draft="Somewhere.")
         slow = Slow(HashEmbedder(), settings=RecallSettings())
         answer = await life.answered(ScriptedModel([settled, SAID]), retriever=slow)
     assert answer.receipt.notes == ("the semantic arm of the recall did not answer (timeout): no answer within 5 s",)
@@ -258,7 +258,7 @@ async def test_past_a_limit_no_call_is_made_and_the_limit_is_told():
 async def test_without_a_model_nothing_is_invented():
     async with lived() as life:
         with pytest.raises(NoModel):
-            await life.answered(NoLanguageModel())
+            await life.answered(UnconfiguredModel())
         assert await life.store.costs() == []
 
 

@@ -22,7 +22,7 @@ from recollect.methods.recmem.answer import TierAnswerer
 from recollect.methods.recmem.consolidate import KIND, UnitConsolidator
 from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
 from recollect.recipes import Recipe
-from recollect.store.optimistic import derive_changes
+from recollect.store.commit_retry import derive_changes
 from recollect.testing.models import HashEmbedder
 
 MERGE, EPISODES, REFINE, ANSWER = (f"recmem.{one}" for one in ("merge", "episodes", "refine", "answer"))
@@ -256,4 +256,4 @@ async def vanish(bank, clock, operation, *, derived):
         changes = await derive_changes(bank._store, derive) if derived or not called else None
         if called:
             return
-        await bank._store.commit(replace(changes, settles=job))
+        await bank._store.commit(replace(changes, settled_job=job))

@@ -22,17 +22,17 @@ from recollect.domain.queries import Query
 from recollect.domain.triples import Triple
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable, NoModel, StoreUnavailable
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.remem.conclude import Recollected
-from recollect.methods.remem.plan import Planned
-from recollect.methods.remem.react import RecollectionResponder
+from recollect.methods.remem.conclusion import RecollectionReply
+from recollect.methods.remem.planning import PlannedCall
 from recollect.methods.remem.single import SinglePassResponder
-from recollect.models.languages.metered import Metered
-from recollect.models.languages.unconfigured import NoLanguageModel
+from recollect.methods.remem.tool_loop import RecollectionResponder
+from recollect.models.languages.metered import LedgerModel
+from recollect.models.languages.unconfigured import UnconfiguredModel
 from recollect.recall.pipeline import TemprRetriever
-from recollect.retain.known_names import KnownNames
+from recollect.retain.entity_directory import DirectoryCache
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import FunctionModel, HashEmbedder, ScriptedModel
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 
 AT = datetime(2024, 7, 1, 12, tzinfo=UTC)
 NOW = AT + timedelta(days=30)
@@ -125,8 +125,8 @@ class Life:
         parts = Dependencies(
             embedder=own,
             retriever=TemprRetriever(own),
-            model=Metered(model, self.store, limits=limits, clock=lambda: NOW),
-            names=KnownNames(),
+            model=LedgerModel(model, self.store, limits=limits, clock=lambda: NOW),
+            names=DirectoryCache(),
             clock=lambda: NOW,
         )
         responder = (builder or RecollectionResponder)(parts)
@@ -172,7 +172,7 @@ async def lived():
     facts = [fact(n) for n in range(12)]
     vectors = await embedder.embed([one.text for one in facts])
     items = tuple(
-        IndexedItem(item=one, vector=vector, terms=np.asarray(terms(one.text), dtype=np.uint32))
+        IndexedItem(item=one, vector=vector, terms=np.asarray(extract_terms(one.text), dtype=np.uint32))
         for one, vector in zip(facts, vectors, strict=True)
     )
     messages = tuple(said(n) for n in range(12))
@@ -231,17 +231,17 @@ async def test_the_only_call_of_a_single_pass_is_the_callers_to_handle(at):
 
 # The embedder and the store.
 
-LOOK = Planned(thought="", tool="semantic_retrieve", query="heron")
-AGAIN = Planned(thought="", tool="semantic_retrieve", query="mill")
-NAMED = Planned(thought="", tool="find_entity_contexts", subject="Ada")
-SAID = Recollected(reasoning="", answer="A heron, somewhere.", abstained=False, citations=(1,))
+LOOK = PlannedCall(thought="", tool="semantic_retrieve", query="heron")
+AGAIN = PlannedCall(thought="", tool="semantic_retrieve", query="mill")
+NAMED = PlannedCall(thought="", tool="find_entity_contexts", subject="Ada")
+SAID = RecollectionReply(reasoning="", answer="A heron, somewhere.", abstained=False, citations=(1,))
 
 
 async def test_an_embedder_that_fails_later_ends_the_search_with_what_was_found():
     async with lived() as life:
         model = ScriptedModel([LOOK, AGAIN, SAID])
         answer = await life.answer(model, embedder=Falling(2))
-    assert (answer.text, model.left) == ("A heron, somewhere.", 0)
+    assert (answer.text, model.replies_left) == ("A heron, somewhere.", 0)
     assert answer.receipt.notes[0].endswith("until then: ModelUnavailable: the embedder is gone")
     assert answer.receipt.usage.calls == 3
 
@@ -255,7 +255,7 @@ async def test_nothing_found_and_nothing_looked_for_never_look_alike():
 
 async def test_what_needs_no_embedder_goes_on_without_one():
     async with lived() as life:
-        over = Planned(thought="", tool="output_answer", answer="somewhere")
+        over = PlannedCall(thought="", tool="output_answer", answer="somewhere")
         answer = await life.answer(ScriptedModel([NAMED, over, SAID]), embedder=Falling(1))
     assert (answer.text, len(answer.evidence)) == ("A heron, somewhere.", 12)
 
@@ -291,7 +291,7 @@ async def test_past_a_limit_no_call_is_made_and_the_limit_is_told():
 
 
 async def test_what_a_limit_still_allows_is_concluded_from_what_was_found():
-    model = FunctionModel(lambda prompt, kind: LOOK if kind is Planned else SAID)
+    model = FunctionModel(lambda prompt, kind: LOOK if kind is PlannedCall else SAID)
     async with lived() as life:
         answer = await life.answer(model, limits=[Limit(tokens=3000)])
         spent = await life.store.spent()
@@ -303,7 +303,7 @@ async def test_what_a_limit_still_allows_is_concluded_from_what_was_found():
 
 
 async def test_where_a_limit_leaves_no_room_for_an_answer_it_is_told():
-    model = FunctionModel(lambda prompt, kind: LOOK if kind is Planned else SAID)
+    model = FunctionModel(lambda prompt, kind: LOOK if kind is PlannedCall else SAID)
     async with lived() as life:
         with pytest.raises(LimitReached):
             await life.answer(model, limits=[Limit(tokens=2000)])
@@ -314,7 +314,7 @@ async def test_without_a_model_nothing_is_invented():
     async with lived() as life:
         for builder in (RecollectionResponder, SinglePassResponder):
             with pytest.raises(NoModel):
-                await life.answer(NoLanguageModel(), builder=builder)
+                await life.answer(UnconfiguredModel(), builder=builder)
         assert await life.store.costs() == []
 
 

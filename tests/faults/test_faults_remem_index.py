@@ -19,10 +19,10 @@ from recollect.domain.items import ItemKind
 from recollect.domain.jobs import JobState
 from recollect.domain.links import LinkKind
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable
-from recollect.methods.remem.index import KIND, Indexer
+from recollect.methods.remem.indexer import KIND, Indexer
 from recollect.methods.remem.settings import IndexSettings
 from recollect.recipes import Recipe
-from recollect.store.optimistic import derive_changes
+from recollect.store.commit_retry import derive_changes
 
 GISTS, FACTS = "remem.gists", "remem.facts"
 OPERATIONS = (GISTS, FACTS)
@@ -180,7 +180,7 @@ async def test_a_worker_that_vanishes_leaves_its_job_to_the_next(at, tmp_path, t
         derive = await consolidator.consolidate(job, bank._store, clock())
         if derived:
             changes = await derive_changes(bank._store, derive)
-            assert replace(changes, settles=job).items
+            assert replace(changes, settled_job=job).items
         (record,) = await bank.jobs()
         assert record.state is JobState.RUNNING, "it does not read as done"
         assert (await made(bank))[0] == {}

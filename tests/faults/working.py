@@ -33,7 +33,7 @@ def opened(folder, model, clock, recipe, **more):
 async def worked_off(bank, clock, look=None, *, rounds=200):
     """Work until nothing waits, however often that has to be tried; ``look`` at what each round told and has left."""
     for _ in range(rounds):
-        lines = await bank.work()
+        lines = await bank.run_jobs()
         jobs = await bank.jobs()
         if look is not None and isawaitable(seen := look(lines, jobs)):
             await seen

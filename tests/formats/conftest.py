@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.formats import read as read_lines
+from recollect.formats import read_messages as read_lines
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from recollect.domain.messages import Role
 from recollect.errors import MalformedLine
 from recollect.formats import Format
 from recollect.formats.chat import HEAD_LINES
-from recollect.formats.speakers import opening
+from recollect.formats.speakers import split_speaker
 
 from .conftest import NOW
 
@@ -73,18 +73,18 @@ def test_roles(read):
     ],
 )
 def test_what_looks_like_no_name(prefix):
-    assert opening(f"{prefix}: words") is None
+    assert split_speaker(f"{prefix}: words") is None
 
 
 @pytest.mark.parametrize(
     "name", ["Ada", "Ada Lovelace", "O'Brien", "Dr. Smith", "अदिति", "עדה", "user_1", "Speaker 2", "a" * 40]
 )
 def test_what_looks_like_a_name(name):
-    assert opening(f"{name}: words: more") == (name, "words: more")
+    assert split_speaker(f"{name}: words: more") == (name, "words: more")
 
 
 def test_a_colon_needs_a_space(said):
-    assert opening("https://example.org") is None
+    assert split_speaker("https://example.org") is None
     assert said("Ada: at\n18:05\nhttps://x\nhttps://y") == [("Ada", "at\n18:05\nhttps://x\nhttps://y")]
 
 

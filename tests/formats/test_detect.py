@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from recollect.formats import Format, detect
+from recollect.formats import Format, detect_format
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from recollect.formats import Format, detect
     ],
 )
 def test_the_beginning_tells_the_format(head, expected):
-    assert detect(head) is expected
+    assert detect_format(head) is expected
 
 
 @pytest.mark.parametrize(

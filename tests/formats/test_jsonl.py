@@ -8,7 +8,7 @@ import pytest
 from recollect.domain.messages import Role
 from recollect.errors import MalformedLine
 from recollect.formats import Format
-from recollect.formats.jsonl import PASSED_OVER
+from recollect.formats.jsonl import IGNORED_TYPES
 
 from .conftest import NOW
 
@@ -104,7 +104,7 @@ def test_the_evaluations_files_are_read(read):
     rows = [json.loads(line) for line in text.splitlines()]
     spoken = read(text, zone=None)
     assert [one.message.id for one in spoken] == [row["id"] for row in rows if row["type"] == "message"]
-    assert {row["type"] for row in rows} <= {"message", "session"} | PASSED_OVER
+    assert {row["type"] for row in rows} <= {"message", "session"} | IGNORED_TYPES
 
 
 GOOD = {"text": "a"}

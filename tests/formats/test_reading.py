@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, MalformedLine, NaiveDatetime
-from recollect.formats import Format, read
+from recollect.formats import Format, read_messages
 from recollect.formats.chat import HEAD_LINES
-from recollect.formats.jsonl import MESSAGE
-from recollect.formats.utterances import ROLES, message_id
+from recollect.formats.jsonl import MESSAGE_FIELDS
+from recollect.formats.utterances import ROLES, make_message_id
 
 from .conftest import NOW
 
@@ -22,7 +22,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "input-formats.md").r
 
 
 def test_the_page_names_every_field_and_role():
-    for name in (*MESSAGE, *ROLES, *Format):
+    for name in (*MESSAGE_FIELDS, *ROLES, *Format):
         assert f"`{name}`" in PAGE
 
 
@@ -48,17 +48,17 @@ def test_an_empty_input_holds_nothing(read):
 
 def test_now_needs_a_zone():
     with pytest.raises(NaiveDatetime, match="now"):
-        read([], now=datetime(2024, 5, 1))  # noqa: DTZ001
+        read_messages([], now=datetime(2024, 5, 1))  # noqa: DTZ001
 
 
 def test_a_string_is_no_stream():
     with pytest.raises(InvalidInput, match="splitlines"):
-        read("Ada: hi", now=NOW)
+        read_messages("Ada: hi", now=NOW)
 
 
 def test_a_blank_session_is_refused():
     with pytest.raises(InvalidInput, match="session"):
-        read([], session=" ", now=NOW)
+        read_messages([], session=" ", now=NOW)
 
 
 def test_bytes_are_refused(read):
@@ -67,7 +67,7 @@ def test_bytes_are_refused(read):
 
 
 def read_all(stream):
-    return read(stream, now=NOW)
+    return read_messages(stream, now=NOW)
 
 
 def test_another_encoding_is_refused():
@@ -87,7 +87,7 @@ def endless(lines, taken):
 
 def test_json_lines_are_read_no_further_than_asked():
     taken = []
-    stream = read(endless((f'{{"text": "{n}"}}' for n in itertools.count()), taken), now=NOW)
+    stream = read_messages(endless((f'{{"text": "{n}"}}' for n in itertools.count()), taken), now=NOW)
     assert taken == []
     assert [next(stream).message.text for _ in range(3)] == ["0", "1", "2"]
     assert len(taken) == 3
@@ -95,7 +95,7 @@ def test_json_lines_are_read_no_further_than_asked():
 
 def test_a_chat_is_read_a_head_and_then_a_line_ahead():
     taken = []
-    stream = read(endless((f"Ada: {n}" for n in itertools.count()), taken), now=NOW)
+    stream = read_messages(endless((f"Ada: {n}" for n in itertools.count()), taken), now=NOW)
     assert next(stream).message.text == "0"
     assert len(taken) == HEAD_LINES
     for _ in range(HEAD_LINES):
@@ -104,7 +104,7 @@ def test_a_chat_is_read_a_head_and_then_a_line_ahead():
 
 
 def test_what_stands_before_a_bad_line_is_given():
-    stream = read(['{"text": "a"}\n', "oops\n"], now=NOW)
+    stream = read_messages(['{"text": "a"}\n', "oops\n"], now=NOW)
     assert next(stream).message.text == "a"
     with pytest.raises(MalformedLine, match="line 2"):
         next(stream)
@@ -119,10 +119,10 @@ def ids(read, text, **options):
 
 def test_an_id_is_made_of_the_message_alone():
     parts = {"session": "s", "ordinal": 0, "speaker": "Ada", "stamp": "", "text": "hi"}
-    assert message_id(**parts) == "maef02783d87d5415"
+    assert make_message_id(**parts) == "maef02783d87d5415"
     others = [{**parts, name: value} for name, value in [("session", "t"), ("ordinal", 1), ("speaker", "B")]]
     others += [{**parts, "stamp": "x"}, {**parts, "text": "ho"}, {**parts, "speaker": "Ad", "stamp": "a"}]
-    assert len({message_id(**other) for other in [parts, *others]}) == 7
+    assert len({make_message_id(**other) for other in [parts, *others]}) == 7
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ chatty = st.lists(
         st.builds("# {:04}-{:02}-{:02}".format, st.integers(0, 9999), st.integers(0, 13), st.integers(0, 32)),
     )
 ).map("\n".join)
-KEYS = [*sorted(MESSAGE), "tool_calls", "function_call", "function", "arguments", "image_url", "alt", "messages"]
+KEYS = [*sorted(MESSAGE_FIELDS), "tool_calls", "function_call", "function", "arguments", "image_url", "alt", "messages"]
 value = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), anything, st.datetimes().map(str)),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.store.index.batch import FOREVER, RowBatch
-from recollect.store.index.held import held_at
-from recollect.store.index.index import BankIndex
+from recollect.store.index.bank_index import BankIndex
+from recollect.store.index.row_batch import FOREVER, RowBatch
+from recollect.store.index.validity import validity_at
 
 DIMENSION = 4
 
@@ -48,8 +48,8 @@ def batch(docs: Sequence[Doc]) -> RowBatch:
         terms=np.array([term for doc in docs for term in doc.terms], dtype=np.uint32),
         lengths=np.array([len(doc.terms) for doc in docs], dtype=np.int32),
         spans=np.array(spans, dtype=np.int64).reshape(-1, 3),
-        held=held_at(np.array([doc.mentioned for doc in docs], dtype=np.int64)),
-        stating=np.empty(0, dtype=np.int64),
+        validity=validity_at(np.array([doc.mentioned for doc in docs], dtype=np.int64)),
+        triple_rows=np.empty(0, dtype=np.int64),
         phrases=[],
     )
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from index_rows import Doc, built, living, neighbours
 
 from recollect.store.index import vectors as module
-from recollect.store.index.vectors import VectorTable, top
+from recollect.store.index.vectors import VectorTable, select_top
 
 ASKED = np.array([0.5, -0.5, 0.5, 0.5], dtype=np.float32)
 
@@ -100,7 +100,7 @@ def test_every_query_has_its_own_answer():
 @given(st.lists(st.integers(-3, 3), max_size=60), st.integers(0, 70))
 def test_top_gives_the_highest_scores_best_first(scores, k):
     column = np.array(scores, dtype=np.float32)
-    best = top(column, k)
+    best = select_top(column, k)
     assert column[best].tolist() == sorted(scores, reverse=True)[:k]
     assert len(set(best.tolist())) == len(best)
     for one, other in zip(best.tolist(), best.tolist()[1:], strict=False):
@@ -108,21 +108,21 @@ def test_top_gives_the_highest_scores_best_first(scores, k):
 
 
 def test_of_equal_scores_the_first_are_the_top():
-    assert top(np.ones(1000, dtype=np.float32), 3).tolist() == [0, 1, 2]
+    assert select_top(np.ones(1000, dtype=np.float32), 3).tolist() == [0, 1, 2]
 
 
 def test_a_replaced_row_is_not_near():
     index = built(
         [Doc(seq=0, vector=(1, 0, 0, 0)), Doc(seq=1, order=1, vector=(0, 1, 0, 0))], [Doc(seq=0, vector=unit(5))]
     )
-    ((rows, _),) = index.near(np.array([[1, 0, 0, 0]], dtype=np.float32), 9, -1.0)
+    ((rows, _),) = index.find_nearest(np.array([[1, 0, 0, 0]], dtype=np.float32), 9, -1.0)
     assert sorted(rows.tolist()) == [1, 2]
 
 
 def test_replaced_rows_take_no_place_among_the_nearest():
     near, versions = Doc(seq=0, vector=(0.8, 0.6, 0, 0)), [Doc(seq=1, order=1)] * 3
     index = built([near], *([version] for version in versions))
-    ((rows, _),) = index.near(np.array([[1, 0, 0, 0]], dtype=np.float32), 2, -1.0)
+    ((rows, _),) = index.find_nearest(np.array([[1, 0, 0, 0]], dtype=np.float32), 2, -1.0)
     assert rows.tolist() == [3, 0]
 
 
@@ -139,15 +139,15 @@ def test_blocks_change_nothing(rows, queries, block, dead):
         found = table.nearest(asked, 3, 1.0, alive)
     scores = np.where(alive, asked @ matrix.T, -np.inf)
     for (near, cosines), expected in zip(found, scores, strict=True):
-        best = [row for row in top(expected, 3).tolist() if expected[row] >= 1]
+        best = [row for row in select_top(expected, 3).tolist() if expected[row] >= 1]
         assert near.tolist() == best
         assert cosines.tolist() == expected[best].tolist()
 
 
 def test_a_small_bank_does_not_load_the_graphs_library():
     program = (
-        "import sys; import numpy as np; from recollect.store.index.index import BankIndex;"
-        "BankIndex(4).near(np.zeros((1, 4), dtype=np.float32), 1, 0.5); print('usearch' in sys.modules)"
+        "import sys; import numpy as np; from recollect.store.index.bank_index import BankIndex;"
+        "BankIndex(4).find_nearest(np.zeros((1, 4), dtype=np.float32), 1, 0.5); print('usearch' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from index_rows import Doc, batch, built, living, neighbours
 
-from recollect.store.index.grow import GrowArray
-from recollect.store.index.index import BankIndex
+from recollect.store.index.bank_index import BankIndex
+from recollect.store.index.grow_array import GrowArray
 from recollect.store.index.postings import Postings
-from recollect.store.index.rows import Codes, RowTable
+from recollect.store.index.row_table import NameCodes, RowTable
 
 
 def assert_chained(batches):
@@ -82,12 +82,12 @@ def test_rows_of_items_are_the_live_ones():
 def test_what_is_around_a_row():
     table = RowTable()
     table.link(0, table.append(batch([doc(n, n) for n in range(5)])))
-    grid = table.around(np.array([0, 2, 4], dtype=np.int32), 2)
+    grid = table.neighbours_of(np.array([0, 2, 4], dtype=np.int32), 2)
     assert grid.tolist() == [[-1, -1, 0, 1, 2], [0, 1, 2, 3, 4], [2, 3, 4, -1, -1]]
 
 
 def test_codes_are_given_in_order_and_found_again():
-    codes = Codes()
+    codes = NameCodes()
     assert codes.encode(["b", "a", "b"]).tolist() == [0, 1, 0]
     assert codes.encode(["c", "a"]).tolist() == [2, 1]
     assert codes.find(["a", "unknown", "b"]) == [1, 0]
@@ -123,7 +123,7 @@ def test_postings_count_as_a_counter_does(texts, tail):
             postings.append(np.array(text, dtype=np.uint32), np.full(len(text), row, dtype=np.int32))
             postings.fold_tail()
     for term in range(7):
-        rows, counts = postings.of(np.uint32(term))
+        rows, counts = postings.rows_with(np.uint32(term))
         expected = [(row, text.count(term)) for row, text in enumerate(texts) if term in text]
         assert list(zip(rows.tolist(), counts.tolist(), strict=True)) == expected
 
@@ -135,9 +135,9 @@ def test_postings_fold_and_still_know_terms_as_large_as_they_come(monkeypatch):
     for row in range(9):
         postings.append(np.array([largest, 0, largest], dtype=np.uint32), np.full(3, row, dtype=np.int32))
         postings.fold_tail()
-    rows, counts = postings.of(largest)
+    rows, counts = postings.rows_with(largest)
     assert (rows.tolist(), set(counts.tolist())) == (list(range(9)), {2.0})
-    assert postings.of(np.uint32(1))[0].tolist() == []
+    assert postings.rows_with(np.uint32(1))[0].tolist() == []
 
 
 @settings(max_examples=30, deadline=None)
@@ -154,6 +154,6 @@ def test_a_bank_read_in_batches_is_as_it_is_read_at_once(orders, size):
         assert getattr(whole.table, column).view.tolist() == getattr(parts.table, column).view.tolist(), column
     assert (whole.surroundings._norm.view == parts.surroundings._norm.view).all()
     for term in range(31):
-        assert [one.tolist() for one in whole.postings.of(np.uint32(term))] == [
-            one.tolist() for one in parts.postings.of(np.uint32(term))
+        assert [one.tolist() for one in whole.postings.rows_with(np.uint32(term))] == [
+            one.tolist() for one in parts.postings.rows_with(np.uint32(term))
         ]

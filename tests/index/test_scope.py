@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from index_rows import Doc, built
 
-from recollect.domain.queries import Probe
+from recollect.domain.queries import SearchProbe
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval, Precision, to_micros
-from recollect.store.index.search import IndexSearch, RowScope, allowed_rows, proximity
+from recollect.store.index.scan import IndexSearch, RowScope, compute_proximity, mask_allowed
 
 DAY = datetime(2024, 5, 10, tzinfo=UTC)
 FAR = to_micros(DAY - timedelta(days=900))
@@ -26,7 +26,7 @@ def range_(start, end):
 
 
 def nearness(during, *spans, mentioned=FAR):
-    (score,) = proximity(built([Doc(seq=0, mentioned=mentioned, spans=spans)]), during).tolist()
+    (score,) = compute_proximity(built([Doc(seq=0, mentioned=mentioned, spans=spans)]), during).tolist()
     return pytest.approx(score, abs=1e-5)
 
 
@@ -105,14 +105,14 @@ DOCS = [
 )
 def test_a_scope_lets_through_what_it_says_and_nothing_dead(scope, rows):
     index = built(DOCS, [DOCS[3]])
-    assert np.flatnonzero(allowed_rows(index, scope)).tolist() == rows
+    assert np.flatnonzero(mask_allowed(index, scope)).tolist() == rows
     search = IndexSearch(index, probe(), scope, Weights())
     for arm in (search.semantic, search.lexical):
         assert sorted(arm(9)[0][0].tolist()) == rows
 
 
 def probe(**more):
-    return Probe(
+    return SearchProbe(
         topic="x", vector=np.array([1, 0, 0, 0], dtype=np.float32), terms=np.array([1], dtype=np.uint32), **more
     )
 
@@ -136,7 +136,7 @@ def test_a_search_sees_what_came_after_it_was_opened():
 def test_no_time_asked_about_gives_nothing_temporal_and_keeps_everything_within():
     search = IndexSearch(built(DOCS), probe(), RowScope(), Weights())
     assert search.temporal(9)[0][0].tolist() == []
-    assert search.within_time(np.array([0, 3], dtype=np.int32)).tolist() == [True, True]
+    assert search.mask_within_time(np.array([0, 3], dtype=np.int32)).tolist() == [True, True]
 
 
 def test_temporal_hits_are_the_nearest_first_and_within():
@@ -144,7 +144,7 @@ def test_temporal_hits_are_the_nearest_first_and_within():
     ((rows, scores),) = search.temporal(9)
     assert rows.tolist() == [0, 1]
     assert scores.tolist() == pytest.approx([1.0, 2 / 3], abs=1e-5)
-    assert search.within_time(np.array([0, 3], dtype=np.int32)).tolist() == [True, False]
+    assert search.mask_within_time(np.array([0, 3], dtype=np.int32)).tolist() == [True, False]
 
 
 def test_signals_are_told_by_column():

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from recollect.domain.loops import Finding, Gap
 from recollect.domain.queries import Query, Scope
-from recollect.integrations.answering import NO_BANK
-from recollect.methods.memr3.answer import Concluded
-from recollect.methods.memr3.track import Generated
+from recollect.domain.traces import Finding, Gap
+from recollect.integrations.answering import EMPTY_READER
+from recollect.methods.memr3.answer import ConclusionReply
+from recollect.methods.memr3.tracker import GenerationReply
 from recollect.models.embedders.wordllama import WordLlamaEmbedder
 
 AT = datetime(2024, 5, 8, 14, 10, tzinfo=UTC)
@@ -40,7 +40,7 @@ def query(text="Which cat sleeps?", **more):
 
 
 async def found(retriever, text="Which cat sleeps?", **more):
-    return await retriever.retrieve(query(text, **more), NO_BANK)
+    return await retriever.retrieve(query(text, **more), EMPTY_READER)
 
 
 def texts_of(recall):
@@ -78,16 +78,16 @@ def gap(missing, *, finer=False):
 
 
 def retrieve(words, *evidence, gaps=()):
-    return Generated(evidence=evidence, gaps=tuple(gaps), decision="retrieve", query=words)
+    return GenerationReply(evidence=evidence, gaps=tuple(gaps), decision="retrieve", query=words)
 
 
 def reflect(thought, *evidence, gaps=()):
-    return Generated(evidence=evidence, gaps=tuple(gaps), decision="reflect", reasoning=thought)
+    return GenerationReply(evidence=evidence, gaps=tuple(gaps), decision="reflect", reasoning=thought)
 
 
 def settle(draft, *evidence, gaps=()):
-    return Generated(evidence=evidence, gaps=tuple(gaps), decision="answer", draft=draft)
+    return GenerationReply(evidence=evidence, gaps=tuple(gaps), decision="answer", draft=draft)
 
 
 def concluded(answer, *citations, abstained=False):
-    return Concluded(reasoning="So it says.", answer=answer, abstained=abstained, citations=citations)
+    return ConclusionReply(reasoning="So it says.", answer=answer, abstained=abstained, citations=citations)

@@ -10,7 +10,7 @@ from foreign_memories import TEXTS, all_of, embed, found, said, texts_of
 
 from recollect.domain.items import ItemKind
 from recollect.errors import RecallFailed
-from recollect.integrations import Fields
+from recollect.integrations import MetadataFields
 from recollect.integrations.chroma import ChromaRetriever
 
 
@@ -33,7 +33,7 @@ class Ours(chromadb.EmbeddingFunction):
         return Ours()
 
 
-MARKED = Fields(id="message_id")
+MARKED = MetadataFields(id="message_id")
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ class Waiting:
         return self._collection.query(**given)
 
 
-@pytest.mark.parametrize("fields", [Fields(), MARKED], ids=["asked for more", "filtered by chroma"])
+@pytest.mark.parametrize("fields", [MetadataFields(), MARKED], ids=["asked for more", "filtered by chroma"])
 @pytest.mark.parametrize("k", [1, 3, 50])
 async def test_everything_comes_once_k_at_a_time(collection, fields, k):
     for source in (collection, Waiting(collection)):
@@ -82,7 +82,7 @@ async def test_a_document_tells_when_it_was_said_and_by_whom(collection):
 
 
 async def test_chromas_own_filter_narrows_it_as_well(collection):
-    for fields in (Fields(), MARKED):
+    for fields in (MetadataFields(), MARKED):
         rounds = await all_of(ChromaRetriever(collection, where={"even": True}, fields=fields), 2)
         assert sorted(one for brought in rounds for one in brought) == sorted(TEXTS[::2])
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Scope
-from recollect.domain.recalls import ArmStatus, Why
+from recollect.domain.recalls import ArmRank, ArmStatus
 from recollect.domain.time import Interval, Precision
 from recollect.errors import InvalidInput, NaiveDatetime, NoModel, RecallFailed
-from recollect.integrations import CallableRetriever, Fields, ForeignRetriever, Found, answer_over
-from recollect.integrations.answering import NO_BANK
-from recollect.integrations.fields import found_in, id_of, moment
-from recollect.integrations.foreign import MOST
+from recollect.integrations import CallableRetriever, ForeignPiece, ForeignRetriever, MetadataFields, answer_over
+from recollect.integrations.answering import EMPTY_READER
+from recollect.integrations.foreign_memory import MAX_REQUESTED
+from recollect.integrations.metadata_fields import make_text_id, parse_moment, read_piece
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.testing.models import ScriptedModel
 
@@ -30,7 +30,7 @@ MAY = Interval(start=AT, end=NOW, precision=Precision.RANGE)
 class Shelf:
     """A backend over pieces in their order; ``cap`` is the most that it brings at once."""
 
-    def __init__(self, pieces, *, masks=False, cap=MOST, name="shelf"):
+    def __init__(self, pieces, *, masks=False, cap=MAX_REQUESTED, name="shelf"):
         self._pieces, self.masks, self._cap, self.name = pieces, masks, cap, name
         self.asked = []
 
@@ -41,18 +41,18 @@ class Shelf:
 
 
 def pieces(*ids):
-    return [Found(id=id_, text=f"text of {id_}", at=AT) for id_ in ids]
+    return [ForeignPiece(id=id_, text=f"text of {id_}", at=AT) for id_ in ids]
 
 
 async def test_a_piece_as_evidence():
-    piece = Found(
+    piece = ForeignPiece(
         id="a", text="Toby came.", at=AT, occurred=MAY, speaker="Ada", session="s1", sources=("m1", "m2"), score=0.5
     )
     (evidence,) = (await found(ForeignRetriever(Shelf([piece])))).evidence
     assert (evidence.id, evidence.text, evidence.kind) == ("a", "Toby came.", ItemKind.TURN)
     assert (evidence.session, evidence.speaker, evidence.sources) == ("s1", "Ada", ("m1", "m2"))
     assert (evidence.mentioned, evidence.occurred) == (AT, MAY)
-    assert evidence.why == (Why(arm="shelf", rank=1, score=0.5),)
+    assert evidence.why == (ArmRank(arm="shelf", rank=1, score=0.5),)
     assert evidence.tokens > 1
 
 
@@ -94,7 +94,7 @@ def test_k_unseen_come_as_long_as_the_backend_gives_them_and_never_one_twice(ids
     hidden = seen if masks else set()
     within = dict.fromkeys(id_ for id_ in [one for one in ids if one not in hidden][:cap])
     assert brought == [id_ for id_ in within if id_ not in seen][:k]
-    assert max(shelf.asked) <= MOST
+    assert max(shelf.asked) <= MAX_REQUESTED
 
 
 async def test_more_is_asked_for_only_where_it_is_needed():
@@ -116,12 +116,15 @@ async def test_a_backend_that_never_ends_is_left_alone_in_the_end():
 
     recall = await found(ForeignRetriever(Endless()), limit=2)
     assert [one.id for one in recall.evidence] == ["a"]
-    assert recall.receipt.notes == (f"endless was asked for {MOST} pieces at once, and for no more: most of them were "
-                                    "seen already",)  # fmt: skip
+    assert recall.receipt.notes == (f"endless was asked for {MAX_REQUESTED} pieces at once, and for no more: most of "
+                                    "them were seen already",)  # fmt: skip
 
 
 async def test_a_message_can_be_left_out_whatever_holds_it():
-    held = [Found(id="a", text="x", at=AT, sources=("m1",)), Found(id="b", text="y", at=AT, sources=("m2", "m3"))]
+    held = [
+        ForeignPiece(id="a", text="x", at=AT, sources=("m1",)),
+        ForeignPiece(id="b", text="y", at=AT, sources=("m2", "m3")),
+    ]
     recall = await found(ForeignRetriever(Shelf(held)), exclude=["m3"])
     assert [one.id for one in recall.evidence] == ["a"]
 
@@ -136,12 +139,12 @@ async def test_a_message_can_be_left_out_whatever_holds_it():
     ],
 )
 async def test_what_cannot_be_kept_to_is_said(scope, words):
-    recall = await ForeignRetriever(Shelf(pieces("a"))).retrieve(replace(query(), scope=scope), NO_BANK)
+    recall = await ForeignRetriever(Shelf(pieces("a"))).retrieve(replace(query(), scope=scope), EMPTY_READER)
     assert recall.receipt.notes == (f"shelf cannot be narrowed to {words}: what it brought is from all it holds",)
 
 
 async def test_what_is_not_dated_has_no_time_and_that_is_said():
-    recall = await found(ForeignRetriever(Shelf([*pieces("a"), Found(id="b", text="y")])))
+    recall = await found(ForeignRetriever(Shelf([*pieces("a"), ForeignPiece(id="b", text="y")])))
     assert [one.mentioned for one in recall.evidence] == [AT, None]
     assert recall.receipt.notes == ("shelf does not tell when 1 of 2 pieces were said: they are shown without a time",)
 
@@ -229,10 +232,16 @@ async def test_one_text_is_not_taken_for_its_characters(as_it_is):
 
 
 async def test_what_a_function_may_give():
-    given = ["bare", ("i", "paired"), ("j", "dated", AT), ("k", "undated", None, "Bram"), Found(id="l", text="whole")]
+    given = [
+        "bare",
+        ("i", "paired"),
+        ("j", "dated", AT),
+        ("k", "undated", None, "Bram"),
+        ForeignPiece(id="l", text="whole"),
+    ]
     recall = await found(CallableRetriever(lambda text, count, exclude: given, name="mine"))
     assert [(one.id, one.text, one.mentioned, one.speaker) for one in recall.evidence] == [
-        (id_of("bare"), "bare", None, ""),
+        (make_text_id("bare"), "bare", None, ""),
         ("i", "paired", None, ""),
         ("j", "dated", AT, ""),
         ("k", "undated", None, "Bram"),
@@ -261,20 +270,20 @@ async def test_what_is_no_piece_is_refused(piece, error):
 
 
 def test_metadata_tell_when_who_and_where():
-    fields = Fields(id="message", at="when", speaker="who", session="chat", sources="from")
+    fields = MetadataFields(id="message", at="when", speaker="who", session="chat", sources="from")
     metadata = {"message": 7, "when": "2024-05-08T14:10:00+00:00", "who": "Ada", "chat": "s", "from": ["m1", 2]}
-    piece = found_in(metadata, fields, text="x", own_id="uuid", at=NOW)
+    piece = read_piece(metadata, fields, text="x", own_id="uuid", at=NOW)
     assert (piece.id, piece.at, piece.speaker, piece.session, piece.sources) == ("7", AT, "Ada", "s", ("m1", "2"))
-    bare = found_in({}, fields, text="x", own_id=None, at="2024-07-20T12:00:00Z")
-    assert (bare.id, bare.at, bare.speaker, bare.session, bare.sources) == (id_of("x"), NOW, "", "", ())
-    assert found_in({"from": "m1"}, fields, text="x", own_id="uuid").sources == ("m1",)
+    bare = read_piece({}, fields, text="x", own_id=None, at="2024-07-20T12:00:00Z")
+    assert (bare.id, bare.at, bare.speaker, bare.session, bare.sources) == (make_text_id("x"), NOW, "", "", ())
+    assert read_piece({"from": "m1"}, fields, text="x", own_id="uuid").sources == ("m1",)
 
 
 @pytest.mark.parametrize("value", ["2024-05-08T14:10:00", "soon", "", None, True, 1e20, float("nan"), [], b"x"])
 def test_what_is_no_moment_with_a_zone_is_none(value):
-    assert moment(value) is None
-    assert moment(AT.replace(tzinfo=None)) is None
-    assert moment(AT) == moment(AT.timestamp()) == moment(AT.isoformat()) == AT
+    assert parse_moment(value) is None
+    assert parse_moment(AT.replace(tzinfo=None)) is None
+    assert parse_moment(AT) == parse_moment(AT.timestamp()) == parse_moment(AT.isoformat()) == AT
 
 
 # --- MemR3 over it

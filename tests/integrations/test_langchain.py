@@ -17,8 +17,8 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from recollect import Memory, Message, sync
 from recollect.domain.items import ItemKind
 from recollect.errors import RecallFailed, RecollectError
-from recollect.integrations.fields import id_of
-from recollect.integrations.langchain import BankRetriever, LangChainRetriever, document_of
+from recollect.integrations.langchain import BankRetriever, LangChainRetriever, make_document
+from recollect.integrations.metadata_fields import make_text_id
 from recollect.testing.models import HashEmbedder
 
 
@@ -81,12 +81,12 @@ async def test_a_document_tells_when_it_was_said_and_by_whom():
 
 async def test_a_retriever_that_takes_no_number_brings_what_it_brings():
     retriever = LangChainRetriever(Fixed())
-    recall = await found(retriever, limit=2, exclude=[id_of(TEXTS[0])])
+    recall = await found(retriever, limit=2, exclude=[make_text_id(TEXTS[0])])
     assert texts_of(recall) == list(TEXTS[1:3])
     assert [one.mentioned for one in recall.evidence] == [None, None]
     (note,) = recall.receipt.notes
     assert note == "langchain does not tell when 2 of 2 pieces were said: they are shown without a time"
-    assert [document_of(one).metadata["mentioned"] for one in recall.evidence] == [None, None]
+    assert [make_document(one).metadata["mentioned"] for one in recall.evidence] == [None, None]
     assert [len(brought) for brought in await all_of(retriever, 2)] == [2, 1]
 
 

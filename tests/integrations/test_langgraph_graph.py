@@ -23,15 +23,15 @@ from foreign_memories import (
 from langgraph.checkpoint.memory import InMemorySaver
 
 from recollect import Memory, Message
-from recollect.domain.loops import Reason
 from recollect.domain.recalls import ArmReport, ArmStatus
+from recollect.domain.traces import DecisionReason
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput, LimitReached, NoModel, RecallFailed
 from recollect.integrations import CallableRetriever
-from recollect.integrations.answering import answered
+from recollect.integrations.answering import answer_query
 from recollect.integrations.langgraph import memr3_graph
 from recollect.methods.memr3.settings import LoopSettings
-from recollect.methods.memr3.track import Generated
+from recollect.methods.memr3.tracker import GenerationReply
 from recollect.models.language import Reply
 from recollect.testing.models import FunctionModel, HashEmbedder, ScriptedModel
 
@@ -174,7 +174,7 @@ async def both(shelf, replies, settings, asked=None):
     asked, settings = asked or query(), LoopSettings(**settings)
     ours = Noting(ScriptedModel(replies)), Shelf(**shelf)
     theirs = Noting(ScriptedModel(replies)), Shelf(**shelf)
-    one = await answered(ours[1], asked, ours[0], settings)
+    one = await answer_query(ours[1], asked, ours[0], settings)
     told = await memr3_graph(theirs[1], model=theirs[0], settings=settings).ainvoke({"query": asked})
     assert told.keys() == {"answer"}
     return (one, *ours), (told["answer"], *theirs)
@@ -210,7 +210,7 @@ async def test_tokens_and_masks_of_the_question_are_kept_to():
 )
 async def test_what_fails_before_any_evidence_is_raised_by_both(shelf, replies, error):
     with pytest.raises(error):
-        await answered(Shelf(**shelf), query(), ScriptedModel(replies))
+        await answer_query(Shelf(**shelf), query(), ScriptedModel(replies))
     with pytest.raises(error):
         await memr3_graph(Shelf(**shelf), model=ScriptedModel(replies)).ainvoke({"query": query()})
 
@@ -252,7 +252,7 @@ async def test_many_iterations_are_within_the_graphs_own_limit():
     model = ScriptedModel(replies)
     graph = memr3_graph(Shelf(), model=model, settings=LoopSettings(n_max=40, n_cap=40))
     answer = (await graph.ainvoke({"query": query()}))["answer"]
-    assert (len(answer.loop.rounds), answer.loop.ended) == (41, Reason.BUDGET)
+    assert (len(answer.loop.rounds), answer.loop.end_reason) == (41, DecisionReason.BUDGET)
 
 
 async def test_a_course_can_be_kept_by_a_checkpointer_and_taken_up_again():
@@ -264,7 +264,7 @@ async def test_a_course_can_be_kept_by_a_checkpointer_and_taken_up_again():
     assert await stopped.ainvoke({"query": query()}, thread) is None
     graph = memr3_graph(Shelf(), model=second, checkpointer=saver)
     answer = (await graph.ainvoke(None, thread))["answer"]
-    whole = await answered(Shelf(), query(), ScriptedModel(replies))
+    whole = await answer_query(Shelf(), query(), ScriptedModel(replies))
     assert untimed(answer) == untimed(whole)
 
 
@@ -272,7 +272,7 @@ async def test_each_question_of_a_thread_is_answered_for_itself():
     """Nothing of an earlier question, however it was put, is asked again in place of the next one."""
 
     def model(prompt, answer_type):
-        return settle("x", CAT) if answer_type is Generated else concluded(prompt.subject, 1)
+        return settle("x", CAT) if answer_type is GenerationReply else concluded(prompt.subject, 1)
 
     thread = {"configurable": {"thread_id": "1"}}
     later = NOW + timedelta(days=9)

@@ -8,7 +8,7 @@ from foreign_memories import EMBEDDER, TEXTS, aembed, all_of, found, said, texts
 from langgraph.store.memory import InMemoryStore
 
 from recollect.errors import RecallFailed
-from recollect.integrations import Fields
+from recollect.integrations import MetadataFields
 from recollect.integrations.langgraph import LangGraphRetriever
 
 HERE = ("sample",)
@@ -67,7 +67,7 @@ async def test_other_fields_can_hold_what():
     kept = InMemoryStore()
     await kept.aput(("c",), "k", {"content": "Rye.", "when": said(3).isoformat(), "by": "Bram", "turn": "t9"})
     retriever = LangGraphRetriever(
-        kept, ("c",), text="content", fields=Fields(at="when", speaker="by", sources="turn", id="turn")
+        kept, ("c",), text="content", fields=MetadataFields(at="when", speaker="by", sources="turn", id="turn")
     )
     (evidence,) = (await found(retriever)).evidence
     assert (evidence.id, evidence.text, evidence.mentioned) == ("t9", "Rye.", said(3))

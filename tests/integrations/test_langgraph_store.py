@@ -26,7 +26,7 @@ from recollect import Memory, Message, sync
 from recollect.domain.messages import Role
 from recollect.errors import InvalidInput, RecollectError
 from recollect.integrations.langgraph import BankStore
-from recollect.integrations.langgraph.entries import fits
+from recollect.integrations.langgraph.store_items import matches_filter
 from recollect.memory.bank import Bank
 from recollect.testing.models import HashEmbedder
 
@@ -327,7 +327,7 @@ async def test_what_cannot_be_done_is_refused_and_nothing_is_written(store, op, 
     ],
 )
 def test_filters(value, wanted, same):
-    assert fits(value, wanted) is same
+    assert matches_filter(value, wanted) is same
 
 
 class State(TypedDict):

@@ -24,7 +24,7 @@ def answering(prompt, answer_type):
 
 async def test_its_fences_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(models, "model_named", lambda name, **how: FunctionModel(answering))
+    monkeypatch.setattr(models, "build_model", lambda name, **how: FunctionModel(answering))
     text, namespace = PAGE.read_text("utf-8"), {"__name__": "__docs__"}
     fences = list(FENCE.finditer(text))
     assert len(fences) == 5

@@ -22,7 +22,7 @@ async def main(folder: str, moment: str, *messages: str) -> None:
     if moment == "before":
         forget.write_changes = die
     elif moment == "after":
-        store.scrub = die
+        store.scrub_files = die
     else:
         folds = iter([forget._fold_log])
         forget._fold_log = lambda connection: next(folds, die)(connection)

@@ -3,9 +3,15 @@
 import re
 
 from recollect.domain.banks import Profile
-from recollect.methods.hindsight.reflect import FormedOpinion, Reflected
-from recollect.methods.hindsight.reinforce import Assessed, Assessments
-from recollect.methods.hindsight.replies import CausalRelation, ExtractedFact, ExtractedFacts, NamedEntity, Observed
+from recollect.methods.hindsight.reflector import FormedOpinion, ReflectReply
+from recollect.methods.hindsight.reinforcer import Assessments, OpinionAssessment
+from recollect.methods.hindsight.replies import (
+    CausalRelation,
+    ExtractedFact,
+    ExtractedFacts,
+    ExtractedObservation,
+    NamedEntity,
+)
 from recollect.methods.hindsight.replies import Observations as ObservationsReply
 from recollect.testing.models import FunctionModel
 
@@ -25,11 +31,13 @@ def reply(prompt, answer_type):
     numbers = [int(number) for number in _NUMBER.findall(prompt.text)]
     if answer_type is ObservationsReply:
         told = {"Much is known.": numbers, "This was first.": numbers[:1], "This was last.": numbers[-1:]}
-        return ObservationsReply(observations=tuple(Observed(text=t, facts=tuple(of)) for t, of in told.items()))
+        return ObservationsReply(
+            observations=tuple(ExtractedObservation(text=t, facts=tuple(of)) for t, of in told.items())
+        )
     if answer_type is Assessments:
         believed = map(int, _NUMBER.findall(prompt.text.partition("<opinions>")[2]))
         return Assessments(assessments=tuple(assessed(number, prompt.text) for number in believed))
-    assert answer_type is Reflected
+    assert answer_type is ReflectReply
     formed = FormedOpinion(
         statement="I think Toby does Ada good.",
         reasoning="She adopted him.",
@@ -37,7 +45,7 @@ def reply(prompt, answer_type):
         entities=("Toby", "Ada"),
         rests_on=tuple(numbers[:1]),
     )
-    return Reflected(answer="I think so.", abstained=False, citations=(1,), opinions=(formed,))
+    return ReflectReply(answer="I think so.", abstained=False, citations=(1,), opinions=(formed,))
 
 
 def facts_in(shown):
@@ -66,4 +74,4 @@ def fact(text, *messages, cause=None):
 def assessed(number, text):
     said = "contradict" if "bites" in text else "reinforce"
     revised = "I think Toby does Ada harm. He bites." if said == "contradict" else None
-    return Assessed(number=number, assessment=said, reason="So it says.", text=revised)
+    return OpinionAssessment(number=number, assessment=said, reason="So it says.", text=revised)

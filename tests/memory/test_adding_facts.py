@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from recollect import Fact, Interval, Memory, Message, Precision, sync
-from recollect.domain.facts import given_id
+from recollect.domain.facts import make_given_id
 from recollect.domain.items import ItemKind
 from recollect.errors import InvalidInput, NaiveDatetime
-from recollect.retain.facts import bounds
+from recollect.retain.facts import split_bounds
 from recollect.testing.models import HashEmbedder
-from recollect.text.when.iso import read_date
+from recollect.text.time_expressions.iso import parse_iso_date
 
 AT = datetime(2024, 5, 1, 9, tzinfo=UTC)
 NOW = AT + timedelta(days=1)
@@ -56,8 +56,8 @@ async def test_facts_are_stored_as_items_with_their_times(bank):
     kept = await facts_of(bank)
     office, later, curie = (kept[id_] for id_ in receipt.facts)
     assert (office.text, office.sources, office.session, office.mentioned) == ("E92 was the R17 of E69", (), "", NOW)
-    assert (office.triple.start, office.triple.end) == (read_date("1980", UTC), read_date("1984", UTC))
-    assert (later.triple.start, later.triple.end) == (read_date("1985", UTC), None)
+    assert (office.triple.start, office.triple.end) == (parse_iso_date("1980", UTC), parse_iso_date("1984", UTC))
+    assert (later.triple.start, later.triple.end) == (parse_iso_date("1985", UTC), None)
     assert (curie.sources, curie.session, curie.speaker, curie.mentioned) == (("m1",), "s", "Ada", AT)
     assert curie.occurred.precision is Precision.RANGE
     assert {entity.name for entity in (await bank._store.entity_tables()).entities} >= {"E92", "E69", "Marie Curie"}
@@ -67,7 +67,7 @@ async def test_recall_and_the_tools_find_them(bank):
     await bank.add_facts([OFFICE, LATER, CURIE])
     found = await bank.recall("Who worked at the Sorbonne?", kinds=["triple"], limit=1)
     assert [(one.text, one.sources) for one in found.evidence] == [("Marie Curie worked at Sorbonne", ("m1",))]
-    found = await bank.recall("Who held office?", kinds=["triple"], during=read_date("1982", UTC))
+    found = await bank.recall("Who held office?", kinds=["triple"], during=parse_iso_date("1982", UTC))
     assert "E92 was the R17 of E69" in [one.text for one in found.evidence]
     assert all(one.sources == () for one in found.evidence if one.id == "given:f1")
     held = await bank.tools().find_entity_contexts(object="E69", ordering="asc", limit=1)
@@ -218,20 +218,20 @@ def stretch(start, end, precision):
         (years(1980, 1980), "1980", "1980"),
         (years(1980, 1984), "1980", "1984"),
         (years(None, 1984), None, "1984"),
-        (read_date("2024-02", UTC), "2024-02", "2024-02"),
+        (parse_iso_date("2024-02", UTC), "2024-02", "2024-02"),
         (stretch(utc(2024, 2, 3), utc(2024, 2, 6), Precision.DAY), "2024-02-03", "2024-02-05"),
         (stretch(utc(2024, 3, 9), None, Precision.MONTH), "2024-03", None),
     ],
 )
 def test_a_stretch_begins_in_its_first_unit_and_ends_in_its_last(occurred, start, end):
-    read = tuple(None if text is None else read_date(text, UTC) for text in (start, end))
-    assert bounds(occurred) == read
+    read = tuple(None if text is None else parse_iso_date(text, UTC) for text in (start, end))
+    assert split_bounds(occurred) == read
 
 
 def test_other_precisions_are_points_and_ranges_are_known_to_the_moment():
     week = stretch(datetime(2024, 4, 29, tzinfo=ZONE), datetime(2024, 5, 6, tzinfo=ZONE), Precision.WEEK)
-    assert bounds(week) == (week, week)
-    start, end = bounds(replace(week, precision=Precision.RANGE))
+    assert split_bounds(week) == (week, week)
+    start, end = split_bounds(replace(week, precision=Precision.RANGE))
     assert (start.start, start.precision, end.end) == (week.start, Precision.INSTANT, week.end)
-    assert bounds(read_date("2024-05-01T10:00", ZONE))[0] == read_date("2024-05-01T10:00", ZONE)
-    assert given_id("given:a") == given_id("a") == "given:a"
+    assert split_bounds(parse_iso_date("2024-05-01T10:00", ZONE))[0] == parse_iso_date("2024-05-01T10:00", ZONE)
+    assert make_given_id("given:a") == make_given_id("a") == "given:a"

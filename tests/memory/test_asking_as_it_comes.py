@@ -9,19 +9,19 @@ import pytest
 
 from recollect import Answer, Memory, Message, sync
 from recollect.domain.answers import Step
-from recollect.domain.loops import Finding, Round
+from recollect.domain.traces import Finding, LoopRound
 from recollect.errors import InvalidInput, ModelUnavailable, StoreError
-from recollect.methods.memr3.answer import Concluded
-from recollect.methods.memr3.track import Generated
+from recollect.methods.memr3.answer import ConclusionReply
+from recollect.methods.memr3.tracker import GenerationReply
 from recollect.testing.models import FunctionModel, HashEmbedder, ScriptedModel
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
 ASKED = "Who is Toby?"
 KNOWN = (Finding(fact="Toby is a dog.", snippets=(1,)),)
-AGAIN = Generated(evidence=KNOWN, gaps=(), decision="retrieve", query="Toby dog")
-REFLECT = Generated(evidence=KNOWN, gaps=(), decision="reflect", reasoning="A dog it is.")
-SETTLE = Generated(evidence=KNOWN, gaps=(), decision="answer", draft="A dog.")
-DONE = Concluded(reasoning="It says so.", answer="A dog.", abstained=False, citations=(1,))
+AGAIN = GenerationReply(evidence=KNOWN, gaps=(), decision="retrieve", query="Toby dog")
+REFLECT = GenerationReply(evidence=KNOWN, gaps=(), decision="reflect", reasoning="A dog it is.")
+SETTLE = GenerationReply(evidence=KNOWN, gaps=(), decision="answer", draft="A dog.")
+DONE = ConclusionReply(reasoning="It says so.", answer="A dog.", abstained=False, citations=(1,))
 
 
 def memory(model, recipe="memr3"):
@@ -67,7 +67,7 @@ async def test_what_is_told_does_not_wait_for_what_comes_after():
             assert [(await anext(events)).number for _ in range(2)] == [0, 1]
             assert len(model.prompts) == 1
             gate.set()
-            assert [type(event) async for event in events] == [Round, Answer]
+            assert [type(event) async for event in events] == [LoopRound, Answer]
 
 
 @pytest.mark.parametrize("how", ["closed", "cancelled"])
@@ -144,9 +144,9 @@ def test_it_is_followed_without_await_as_it_comes():
         bank.retain([Message(text=f"Toby is a dog, {n}.", speaker="Ada", at=AT) for n in range(9)], session="s")
         events = bank.ask_stream(ASKED)
         assert next(events).number == 0
-        assert model.left >= 1
+        assert model.replies_left >= 1
         *rounds, answer = events
-        assert (len(rounds), answer.text, model.left) == (2, "A dog.", 0)
+        assert (len(rounds), answer.text, model.replies_left) == (2, "A dog.", 0)
         left = bank.ask_stream(ASKED)
         assert next(left).number == 0
         left.close()

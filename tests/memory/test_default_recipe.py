@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from recollect import Memory, Message
 from recollect.domain.items import ItemKind
-from recollect.methods.recmem.episodes import Episodes, Merged, Told
-from recollect.methods.recmem.refine import Facts
+from recollect.methods.recmem.episodes import EpisodesReply, ExtractedEpisode, MergeReply
+from recollect.methods.recmem.refinement import FactsReply
 from recollect.testing.models import FunctionModel, HashEmbedder
 from recollect.worker import WorkerSettings
 
@@ -26,12 +26,14 @@ def opened(folder, model):
 
 def told(prompt, answer_type):
     """An episode of all exchanges that are shown, and no fact beside it."""
-    if answer_type is Facts:
-        return Facts(facts=())
-    if answer_type is Merged:
-        return Merged(merge=True, episode="Ada waters her tomatoes.")
+    if answer_type is FactsReply:
+        return FactsReply(facts=())
+    if answer_type is MergeReply:
+        return MergeReply(merge=True, episode="Ada waters her tomatoes.")
     shown = sum(line.startswith("[") for line in prompt.text.splitlines())
-    return Episodes(episodes=(Told(text="Ada waters her tomatoes.", exchanges=tuple(range(1, shown + 1))),))
+    return EpisodesReply(
+        episodes=(ExtractedEpisode(text="Ada waters her tomatoes.", exchanges=tuple(range(1, shown + 1))),)
+    )
 
 
 async def test_without_a_model_nothing_waits_and_nobody_says_so(tmp_path):
@@ -40,7 +42,7 @@ async def test_without_a_model_nothing_waits_and_nobody_says_so(tmp_path):
         receipt = await bank.retain(said(8), session="s", wait=True)
         assert (receipt.jobs, receipt.notes) == (0, ())
         await bank.forget(messages="m7")
-        assert await bank.reread() == 0
+        assert await bank.backfill() == 0
         assert await bank.jobs() == []
         assert (await bank.info()).items == 7
         assert (await bank.info()).segments == 1
@@ -51,10 +53,10 @@ async def test_where_a_model_comes_later_rereading_catches_up(tmp_path):
         await (await memory.bank("ada")).retain(said(8), session="s")
     async with opened(tmp_path, FunctionModel(told)) as memory:
         bank = await memory.bank("ada")
-        assert await bank.work() == ()
+        assert await bank.run_jobs() == ()
         assert await bank.items("episode") == []
-        assert await bank.reread() == 8
-        assert await bank.work() == ()
+        assert await bank.backfill() == 8
+        assert await bank.run_jobs() == ()
         assert {item.text for item in await bank.items("episode")} == {"Ada waters her tomatoes."}
         found = await bank.recall("What does Ada do with her tomatoes?", limit=20)
         assert {piece.kind for piece in found.evidence} == {ItemKind.TURN, ItemKind.EPISODE}

@@ -300,13 +300,13 @@ async def test_a_write_of_another_does_not_tear_a_turn(tmp_path, bank, assert_so
         await bank.retain(Message(id="m9", text="Enjoy!", role=Role.ASSISTANT, speaker="ai"), session="s1")
         answers = iter(["m10"])
 
-        async def torn_late(selection, torn=bank._store.torn):
+        async def torn_late(selection, torn=bank._store.plan_forget):
             found = await torn(selection)
             for id_ in answers:
                 await theirs.retain(Message(id=id_, text="Truly!", role=Role.ASSISTANT, speaker="ai"), session="s1")
             return found
 
-        monkeypatch.setattr(bank._store, "torn", torn_late)
+        monkeypatch.setattr(bank._store, "plan_forget", torn_late)
         await bank.forget(messages="m9")
         assert await sources(bank, "soup") == (ALL | {"m8", "m10"})
         (turn,) = await bank._store.items(["turn:0:m8"])

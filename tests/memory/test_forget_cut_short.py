@@ -120,7 +120,7 @@ async def test_a_file_that_there_was_no_room_to_write_anew_is_owed_still(folder,
     async with opened(folder) as memory:
         bank = await memory.bank("bank")
         with monkeypatch.context() as patched:
-            patched.setattr(forgetting, "_written_anew", lambda connection: False)
+            patched.setattr(forgetting, "_vacuum", lambda connection: False)
             await bank.forget(messages="m1")
             assert owed(folder)
         await bank.forget(messages="unknown")

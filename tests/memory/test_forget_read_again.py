@@ -53,7 +53,7 @@ async def test_what_is_left_of_a_torn_fact_is_read_again(bank):
     assert (job.id, job.state, job.messages) == ("hindsight.extract:s", JobState.WAITING, ("m1",))
     del first["Ada adopted Toby. And he came from Leeds."]
     assert await told(bank) == first
-    assert await bank.work() == ()
+    assert await bank.run_jobs() == ()
     assert await told(bank) == first | {"And he came from Leeds.": ("m1",)}
 
 
@@ -61,7 +61,7 @@ async def test_what_was_read_from_it_alone_is_not_told_twice(bank):
     """m3 is read again, and gives the fact anew that it had given by itself."""
     before = {item.text: item.id for item in await bank.items(ItemKind.FACT)}
     await bank.forget(messages="m2")
-    await bank.work()
+    await bank.run_jobs()
     facts = [item for item in await bank._store.items_of([ItemKind.FACT], superseded=True) if "drove" in item.text]
     assert sorted((item.superseded is None, item.sources) for item in facts) == [(False, ("m3",)), (True, ("m3",))]
     (old,) = [item.id for item in facts if item.superseded is not None]
@@ -84,7 +84,7 @@ async def test_a_fact_that_came_from_another_message_as_well_stays(gone, stays):
         assert await told(bank) == first
         await bank.forget(messages=gone)
         assert await told(bank) == stays
-        await bank.work()
+        await bank.run_jobs()
         assert await told(bank) == stays | {"And Ben left!": ("m1",)}
 
 
@@ -101,7 +101,7 @@ async def test_what_stays_of_what_an_observation_rested_on_is_observed_again():
         (observing,) = jobs
         assert observing.startswith("hindsight.observe:"), "the facts are not new to anybody's opinions"
         assert "m2" not in jobs[observing].messages
-        assert await bank.work() == ()
+        assert await bank.run_jobs() == ()
         after = await bank.observations(entity="Toby")
         assert len(after) == len(before)
         assert {origin for one in after for origin in one.derived_from} == {f.id for f in await bank.items("fact")}
@@ -118,7 +118,7 @@ async def test_later_steps_of_an_opinion_are_weighed_again_when_one_before_them_
     await bank.forget(messages="n0")
     (opinion,) = await bank.opinions()
     assert [step.assessment for step in opinion.steps] == ["formed"]
-    assert await bank.work() == ()
+    assert await bank.run_jobs() == ()
     (opinion,) = await bank.opinions()
     assert [step.assessment for step in opinion.steps] == ["formed", "reinforce", "contradict"]
     facts = {fact.id: fact.sources for fact in await bank.items(ItemKind.FACT)}
@@ -154,7 +154,7 @@ async def test_everything_that_rested_on_it_goes_however_far_away(bank):
     for item in await bank._store.items_of(tuple(ItemKind), superseded=True):
         assert there.issuperset(item.derived_from)
     assert await bank.profile() == IRIS
-    await bank.work()
+    await bank.run_jobs()
     observed = await bank.observations(entity="Toby")
     again = next(item.id for item in await bank.items(ItemKind.FACT) if item.sources == ("m0",))
     assert any(again in item.derived_from for item in observed), "who it is about is observed anew"
@@ -204,5 +204,5 @@ async def test_without_a_model_the_rest_waits_and_without_a_reader_there_is_noth
         assert [(job.state, job.messages) for job in await bank.jobs()] == [(JobState.WAITING, ("m0",))]
     async with opened(tmp_path) as memory:
         bank = await memory.bank("bank")
-        await bank.work()
+        await bank.run_jobs()
         assert (await told(bank))["Ada adopted Toby."] == ("m0",)

@@ -6,10 +6,10 @@ import pytest
 
 from recollect import Memory, sync
 from recollect.errors import InvalidInput
-from recollect.recipes import recipe_named
+from recollect.recipes import get_recipe
 from recollect.testing.models import HashEmbedder
 
-BARE = replace(recipe_named("default"), name="bare", tools=None, beliefs=None, calibrator=None)
+BARE = replace(get_recipe("default"), name="bare", tools=None, beliefs=None, calibrator=None)
 
 
 @dataclass(frozen=True)

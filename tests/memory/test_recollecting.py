@@ -8,10 +8,10 @@ from offices import E92, E95
 
 from recollect import Memory, Message
 from recollect.domain.answers import Answer
-from recollect.methods.remem.conclude import Recollected
-from recollect.methods.remem.plan import Planned
-from recollect.methods.remem.react import RecollectionResponder
+from recollect.methods.remem.conclusion import RecollectionReply
+from recollect.methods.remem.planning import PlannedCall
 from recollect.methods.remem.single import SinglePassResponder
+from recollect.methods.remem.tool_loop import RecollectionResponder
 from recollect.recipes import Recipe
 from recollect.testing.models import FunctionModel, HashEmbedder
 
@@ -26,13 +26,13 @@ def number_of(prompt, subject):
 
 def said(prompt, answer_type):
     """A model that looks up who held the post, and answers with what it finds."""
-    if answer_type is Recollected:
-        return Recollected(
+    if answer_type is RecollectionReply:
+        return RecollectionReply(
             reasoning="E95 follows.", answer="E95", abstained=False, citations=(number_of(prompt, "E95"),)
         )
     if "<observation>" in prompt.text:
-        return Planned(thought="It is E95.", tool="output_answer", answer="E95")
-    return Planned(thought="Who held it?", tool="find_entity_contexts", object="E69", ordering="desc", limit=1)
+        return PlannedCall(thought="It is E95.", tool="output_answer", answer="E95")
+    return PlannedCall(thought="Who held it?", tool="find_entity_contexts", object="E69", ordering="desc", limit=1)
 
 
 async def bank_of(memory):
@@ -82,5 +82,5 @@ async def test_conversation_that_nobody_has_read_yet_is_told():
     assert answer.abstained
     assert answer.receipt.usage.calls == 0
     assert answer.receipt.notes[0].startswith(
-        "messages of which no gists or facts were made so far: 1; `bank.reread()`"
+        "messages of which no gists or facts were made so far: 1; `bank.backfill()`"
     )

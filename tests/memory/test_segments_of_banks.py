@@ -13,12 +13,12 @@ from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.segments import Stream
 from recollect.errors import ModelUnavailable
-from recollect.methods.emem.route import Router
-from recollect.methods.hindsight.reflect import FormedOpinion, Reflected
-from recollect.recipes import Recipe, turn_encoder
+from recollect.methods.emem.router import Router
+from recollect.methods.hindsight.reflector import FormedOpinion, ReflectReply
+from recollect.recipes import Recipe, make_turn_encoder
 from recollect.retain.encode import EncodeSettings
-from recollect.retain.segments import SegmentSettings, line_of, read_segment
-from recollect.retain.summarise import EXTRACTIVE, OPENING, extracted
+from recollect.retain.extractive_summary import EXTRACTIVE, OPENING, extract_summary
+from recollect.retain.segments import SegmentSettings, read_segment, render_line
 from recollect.testing.models import HashEmbedder, ScriptedModel
 from recollect.worker import WorkerSettings
 
@@ -31,7 +31,7 @@ class Summarising:
 
     kind = "test.summarise"
 
-    def causes(self, changes, now):
+    def plan_jobs(self, changes, now):
         return tuple(
             Job(id=entry.item.id, kind=self.kind, payload=entry.item.id, messages=entry.item.sources)
             for entry in changes.items
@@ -45,7 +45,9 @@ class Summarising:
 def windows(length, overlap=0, consolidate=()):
     return Recipe(
         name="windows",
-        encode=partial(turn_encoder, settings=EncodeSettings(segments=SegmentSettings(length=length, overlap=overlap))),
+        encode=partial(
+            make_turn_encoder, settings=EncodeSettings(segments=SegmentSettings(length=length, overlap=overlap))
+        ),
         consolidate=consolidate,
     )
 
@@ -76,8 +78,8 @@ async def test_a_bank_counts_its_segments(tmp_path):
         await bank.retain(said(*range(12)))
         segments = await bank._store.segments()
         assert (await bank.info()).segments == len(segments) > 2
-        assert [segment.sealed for segment in segments] == [True] * (len(segments) - 1) + [False]
-        assert sorted(await summaries(bank)) == [f"summary:{s.number}" for s in segments if s.sealed]
+        assert [segment.is_sealed for segment in segments] == [True] * (len(segments) - 1) + [False]
+        assert sorted(await summaries(bank)) == [f"summary:{s.number}" for s in segments if s.is_sealed]
 
 
 async def test_extracts_are_found_and_say_that_they_are_extracts(tmp_path):
@@ -118,9 +120,9 @@ async def test_an_extract_made_anew_is_the_one_that_what_is_left_would_have_had(
         await bank.forget(messages=["m0", "m4"])
         made = await summaries(bank)
         for segment in await bank._store.segments():
-            if segment.sealed:
+            if segment.is_sealed:
                 left = (await bank._store.segment_messages([segment.number]))[segment.number]
-                assert made[f"summary:{segment.number}"] == extracted(segment, left, frozenset())
+                assert made[f"summary:{segment.number}"] == extract_summary(segment, left, frozenset())
 
 
 async def test_forgetting_a_whole_segment_takes_its_summary(tmp_path):
@@ -140,7 +142,7 @@ async def test_extracts_made_anew_are_read_by_a_model_again(tmp_path):
     async with opened(tmp_path, recipe) as memory:
         bank = await memory.bank("b")
         receipt = await bank.retain(said(*range(12)))
-        sealed = [segment for segment in await bank._store.segments() if segment.sealed]
+        sealed = [segment for segment in await bank._store.segments() if segment.is_sealed]
         assert receipt.jobs == len(sealed)
         for job in await bank.jobs():
             await bank.drop_job(job.id)
@@ -193,21 +195,21 @@ async def test_a_bank_of_another_recipe_is_put_into_segments_by_rereading(tmp_pa
     async with opened(tmp_path, windows(150, consolidate=(lambda _: Summarising(),))) as memory:
         bank = await memory.bank("b")
         assert (await bank.info()).segments == 0
-        count = await bank.reread()
-        sealed = [segment for segment in await bank._store.segments() if segment.sealed]
+        count = await bank.backfill()
+        sealed = [segment for segment in await bank._store.segments() if segment.is_sealed]
         covered = {source for item in (await summaries(bank)).values() for source in item.sources}
         assert count == len(covered) > 0
         assert sorted(job.id for job in await bank.jobs()) == sorted(f"summary:{s.number}" for s in sealed)
-        version = (await bank._store.known([], [])).version
-        assert await bank.reread() == 0
-        assert (await bank._store.known([], [])).version == version
+        version = (await bank._store.look_up([], [])).version
+        assert await bank.backfill() == 0
+        assert (await bank._store.look_up([], [])).version == version
 
 
 async def test_rereading_without_segments_is_as_before(tmp_path):
     async with Memory.open(tmp_path, embedder=HashEmbedder(), recipe="tempr") as memory:
         bank = await memory.bank("b")
         await bank.retain(said(1))
-        assert await bank.reread() == 0
+        assert await bank.backfill() == 0
         assert await bank._store.stream() is None
 
 
@@ -242,11 +244,11 @@ async def test_the_words_of_a_message_are_kept_in_its_messages_alone(tmp_path):
     async with opened(tmp_path, windows(100)) as memory:
         bank = await memory.bank("b")
         await bank.retain(said(*range(8)))
-        with bank._store._database.reading() as connection:
+        with bank._store._database.read_transaction() as connection:
             rows = [*connection.execute("SELECT * FROM segment"), *connection.execute("SELECT * FROM stream")]
         assert rows
         assert all(cell is None or isinstance(cell, int) for row in rows for cell in row)
-        assert "".join((await segment_texts(bank)).values()).count(line_of((await bank.messages())[0])) <= 1
+        assert "".join((await segment_texts(bank)).values()).count(render_line((await bank.messages())[0])) <= 1
 
 
 async def test_an_opinion_rests_on_single_items_where_segments_are_recalled(tmp_path):
@@ -257,7 +259,7 @@ async def test_an_opinion_rests_on_single_items_where_segments_are_recalled(tmp_
         entities=("Ben",),
         rests_on=(1,),
     )
-    model = ScriptedModel([Reflected(answer="Yes.", abstained=False, citations=(1,), opinions=(belief,))])
+    model = ScriptedModel([ReflectReply(answer="Yes.", abstained=False, citations=(1,), opinions=(belief,))])
     async with opened(tmp_path, replace(windows(100, 20), retrieve=Router), model=model) as memory:
         bank = await memory.bank("b")
         await bank.retain(said(*range(12)))
@@ -274,7 +276,7 @@ async def test_an_opinion_rests_on_single_items_where_segments_are_recalled(tmp_
 def bare(length):
     """A recipe that keeps where windows begin and end, and nothing else of them."""
     settings = EncodeSettings(segments=SegmentSettings(length=length, overlap=0, summaries=False))
-    return Recipe(name="bare", encode=partial(turn_encoder, settings=settings))
+    return Recipe(name="bare", encode=partial(make_turn_encoder, settings=settings))
 
 
 async def test_windows_without_summaries_are_places_alone(tmp_path):
@@ -288,7 +290,7 @@ async def test_windows_without_summaries_are_places_alone(tmp_path):
         await other.forget(messages=["m0", "m4"])
         assert await summaries(other) == {}
         assert not any("number 4." in text for text in (await segment_texts(other)).values())
-        assert await other.reread() == 0
+        assert await other.backfill() == 0
         assert await summaries(other) == {}
 
 
@@ -315,11 +317,11 @@ async def test_rereading_sums_up_windows_that_were_made_without_summaries(tmp_pa
         await (await memory.bank("b")).retain(said(*range(9)))
     async with opened(tmp_path, windows(90, consolidate=(lambda _: Summarising(),))) as memory:
         bank = await memory.bank("b")
-        count = await bank.reread()
+        count = await bank.backfill()
         made = await summaries(bank)
         assert {id_: item.text for id_, item in made.items()} == {id_: item.text for id_, item in expected.items()}
         assert count == len({source for item in made.values() for source in item.sources}) > 0
         assert sorted(job.id for job in await bank.jobs()) == sorted(made)
-        version = (await bank._store.known([], [])).version
-        assert await bank.reread() == 0
-        assert (await bank._store.known([], [])).version == version
+        version = (await bank._store.look_up([], [])).version
+        assert await bank.backfill() == 0
+        assert (await bank._store.look_up([], [])).version == version

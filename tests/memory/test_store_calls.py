@@ -12,7 +12,7 @@ from recollect.domain.changes import Changeset
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.triples import Triple
 from recollect.testing.models import FunctionModel, HashEmbedder
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 from recollect.worker import WorkerSettings
 
 AT = datetime(2024, 5, 1, 9, tzinfo=UTC)
@@ -107,7 +107,7 @@ def entry(kind, text, vector):
         tokens=8,
         triple=Triple(subject="Ada", predicate="planted", object="tomatoes") if kind is ItemKind.TRIPLE else None,
     )
-    return IndexedItem(item=item, vector=np.asarray(vector, dtype=np.float32), terms=terms(text))
+    return IndexedItem(item=item, vector=np.asarray(vector, dtype=np.float32), terms=extract_terms(text))
 
 
 async def cost_of(recipe, question, *, model=cited, ask=None):

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from recollect import Memory, Message, Role
 from recollect.domain.messages import StoredMessage
-from recollect.domain.queries import Probe, Scope
+from recollect.domain.queries import Scope, SearchProbe
 from recollect.domain.signals import Weights
 from recollect.retain import turns
-from recollect.retain.turns import parts_of, spoken, turn_from, turns_of
+from recollect.retain.turns import group_turns, render_message, restore_turn, split_parts
 from recollect.testing.models import HashEmbedder
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
 WORDS = "I met Ada Lovelace in Paris yesterday? Toby adopted a dog\n\n on 3 May. Zürich 東京 and so on; ok".split(" ")
@@ -66,7 +66,7 @@ async def kept(bank):
 async def found(store, text, scope=None, *, arms=("semantic", "lexical")):
     """Scores by arm and item."""
     vector = (await HashEmbedder().embed([text]))[0]
-    asked = Probe(topic=text, vector=vector, terms=np.unique(terms(text)), speakers=("Ada",))
+    asked = SearchProbe(topic=text, vector=vector, terms=np.unique(extract_terms(text)), speakers=("Ada",))
     search = await store.search(asked, scope or Scope(), Weights())
     scores = {}
     for arm in arms:
@@ -107,7 +107,7 @@ def test_an_index_that_kept_up_is_the_same_as_one_that_was_loaded(drawn, looks):
                     await store.speakers()
             questions = [("Did Ada meet Toby?", Scope()), ("dog in Paris", Scope(sessions=("a",)))]
             kept_up = [await found(store, *question) for question in questions]
-            store._index = store._new_index()
+            store._index = store._make_index()
             for question, before in zip(questions, kept_up, strict=True):
                 assert await found(store, *question) == pytest.approx(before, abs=1e-4)
 
@@ -140,11 +140,11 @@ def stored(text, *, role=Role.USER, captions=(), number=0):
 )
 def test_a_long_message_is_cut_without_loss(text, captions):
     message = stored(text, captions=captions)
-    parts = list(parts_of(message))
-    assert "".join(part.text for part in parts) == spoken(message)
+    parts = list(split_parts(message))
+    assert "".join(part.text for part in parts) == render_message(message)
     assert [part.number for part in parts] == list(range(len(parts)))
-    assert all(0 < len(part.text) <= LONG for part in parts) or parts[-1].text == spoken(message) == ""
-    opened_turns = turns_of([message], last=None)
+    assert all(0 < len(part.text) <= LONG for part in parts) or parts[-1].text == render_message(message) == ""
+    opened_turns = group_turns([message], last=None)
     assert len({turn.id for turn in opened_turns}) == len(opened_turns) == len(parts)
 
 
@@ -159,7 +159,7 @@ def test_a_turn_is_rebuilt_from_what_is_stored(drawn):
             messages = {message.id: message for message in await bank.messages()}
             items = [entry.item async for part in bank._store.dump() for entry in part.items]
             for item in items:
-                turn = turn_from(item, [messages[source] for source in item.sources])
+                turn = restore_turn(item, [messages[source] for source in item.sources])
                 assert (turn.id, turn.text, turn.order) == (item.id, item.text, item.order)
             for session in "ab":
                 in_turns = [s for i in sorted(items, key=lambda i: i.order) if i.session == session for s in i.sources]

@@ -109,7 +109,7 @@ async def test_what_is_still_to_be_done_goes_along(tmp_path):
         said = [Message(id=f"m{n}", text=text, speaker="Ada", at=AT) for n, text in enumerate(SESSIONS[0])]
         await bank.retain(said[:2], session="a")
         await bank.retain(said[2:], session="b")
-        claimed = await bank._store.claim(["hindsight.extract"], "w", AT, 60, hurry=True)
+        claimed = await bank._store.claim(["hindsight.extract"], "w", AT, 60, ignore_schedule=True)
         await bank._store.settle(claimed, error="no JSON", reply="{", now=AT)
         assert sorted(job.state for job in await bank.jobs()) == ["dead", "waiting"]
         lines = await lines_of(bank)
@@ -128,7 +128,7 @@ async def test_what_is_still_to_be_done_goes_along(tmp_path):
             "hindsight.extract:a": ("waiting", 0, None, ("m0", "m1")),
             "hindsight.extract:b": ("waiting", 0, None, ("m2", "m3")),
         }
-        assert await copy.work() == ()
+        assert await copy.run_jobs() == ()
         assert {source for fact in await copy.items("fact") for source in fact.sources} == {"m0", "m1", "m2", "m3"}
 
 
@@ -138,24 +138,24 @@ async def test_a_bank_filled_under_another_recipe_is_read_on_request_once(tmp_pa
         bank = await memory.bank("bank")
         for n in range(2):
             await bank.retain(Message(id=f"m{n}", text=f"Toby did thing {n}.", at=AT), session=f"s{n}")
-        assert await bank.reread() == 0, "its recipe reads nothing"
+        assert await bank.backfill() == 0, "its recipe reads nothing"
     async with opened(tmp_path, clock) as memory:
         bank = await memory.bank("bank")
         await bank.retain(Message(id="m2", text="Toby slept.", at=AT), session="s2")
-        assert await bank.reread() == 2, "of the third there is a job already"
+        assert await bank.backfill() == 2, "of the third there is a job already"
         queued = await bank.jobs()
         assert {job.id: job.messages for job in queued} == {f"hindsight.extract:s{n}": (f"m{n}",) for n in range(3)}
-        assert await bank.reread() == 0
+        assert await bank.backfill() == 0
         assert await bank.jobs() == queued
-        assert await bank.work() == ()
+        assert await bank.run_jobs() == ()
         assert len(await bank.items("fact")) == 3
-        assert await bank.reread() == 0
+        assert await bank.backfill() == 0
         await bank.retain(Message(id="m3", text="Ada slept.", at=AT), session="s3")
-        claimed = await bank._store.claim(["hindsight.extract"], "w", AT, 60, hurry=True)
-        assert await bank.reread() == 0, "it is being read"
+        claimed = await bank._store.claim(["hindsight.extract"], "w", AT, 60, ignore_schedule=True)
+        assert await bank.backfill() == 0, "it is being read"
         await bank._store.settle(claimed, error="no JSON", now=AT)
-        assert await bank.reread() == 1, "it was given up"
-        assert await bank.work() == ()
+        assert await bank.backfill() == 1, "it was given up"
+        assert await bank.run_jobs() == ()
         assert len(await bank.items("fact")) == 4
 
 

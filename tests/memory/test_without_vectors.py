@@ -10,7 +10,7 @@ from standin_model import standin
 
 from recollect import Memory, Message
 from recollect._tokenizer import is_wordllama_installed
-from recollect.app import parts
+from recollect.app import backends
 from recollect.domain.facts import Fact
 from recollect.domain.items import ItemKind
 from recollect.domain.links import LinkKind
@@ -18,7 +18,7 @@ from recollect.domain.queries import NO_VECTORS
 from recollect.domain.recalls import ArmStatus
 from recollect.domain.signals import Weights
 from recollect.errors import EmbedderMismatch, InvalidInput, ModelUnavailable
-from recollect.methods.recmem import calibrate
+from recollect.methods.recmem import calibration
 from recollect.methods.remem.tools import BY_WORDS
 from recollect.models.embedders import wordllama
 from recollect.recall.settings import Arm, RecallSettings
@@ -153,13 +153,13 @@ async def test_forgetting_works_without_vectors(tmp_path):
 
 
 async def test_recmem_says_that_nothing_recurs(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(calibrate, "_unknown", set())
+    monkeypatch.setattr(calibration, "_warned_embedders", set())
     async with Memory.open(tmp_path, embedder="none", recipe="recmem", model="none") as memory:
         bank = await filled(memory)
         with pytest.raises(InvalidInput, match=r"cannot be calibrated.*no vectors"):
             await bank.calibrate()
-        recurrence = await calibrate.recurrence_of(bank._store, calibrate.ConsolidateSettings())
-        assert recurrence == calibrate.CASUAL
+        recurrence = await calibration.choose_recurrence(bank._store, calibration.ConsolidateSettings())
+        assert recurrence == calibration.CASUAL
     (warning,) = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
     assert "nothing is recognised as recurring" in warning
 
@@ -179,7 +179,7 @@ async def test_remems_tool_looks_by_words_and_says_so(tmp_path):
 @pytest.fixture
 def without_wordllama(monkeypatch):
     monkeypatch.setattr("recollect._tokenizer.PACKAGE", "no_such_package")
-    parts._warn_of_no_embedder.cache_clear()
+    backends._warn_of_no_embedder.cache_clear()
     wordllama._read_table.cache_clear()
     assert not is_wordllama_installed()
 

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from recollect.errors import InvalidInput, MissingExtra, ModelUnavailable
-from recollect.models._http import Endpoint, pause_before
+from recollect.models._http import Endpoint, compute_pause
 from recollect.models.embedder import Embedder
 from recollect.models.embedders.endpoint import EndpointEmbedder, parse_vectors
 from recollect.models.reranker import Reranker
 from recollect.models.rerankers.endpoint import EndpointReranker, parse_scores
 from recollect.testing.embedder_contract import EmbedderContract
-from recollect.testing.models import words
+from recollect.testing.models import split_words
 from recollect.testing.reranker_contract import RerankerContract
 
 KEY = "sk-secret-key-1234567890"
@@ -31,7 +31,7 @@ Handler = Callable[[httpx.Request], httpx.Response]
 def vector(text: str) -> list[float]:
     """Unnormalised on purpose."""
     row = [0.0] * 32
-    for word in words(text) or ["?"]:
+    for word in split_words(text) or ["?"]:
         row[zlib.crc32(word.encode()) % 32] += 3.0
     return row
 
@@ -45,9 +45,9 @@ def embeddings(request: httpx.Request) -> httpx.Response:
 
 def rerank(request: httpx.Request) -> httpx.Response:
     body = json.loads(request.content)
-    asked = set(words(body["query"]))
+    asked = set(split_words(body["query"]))
     key, texts = ("score", body["texts"]) if "texts" in body else ("relevance_score", body["documents"])
-    results = [{"index": index, key: float(len(asked & set(words(text))))} for index, text in enumerate(texts)]
+    results = [{"index": index, key: float(len(asked & set(split_words(text))))} for index, text in enumerate(texts)]
     results.sort(key=lambda result: -result[key])
     return httpx.Response(200, json=results if "texts" in body else {"results": results})
 
@@ -286,7 +286,7 @@ async def test_passages_go_in_batches() -> None:
 
 def test_pauses_double_up_to_a_bound() -> None:
     now = datetime(2024, 5, 1, tzinfo=UTC)
-    assert [pause_before(attempt, None, now=now) for attempt in range(8)] == [0.5, 1, 2, 4, 8, 16, 30, 30]
-    assert pause_before(0, format_datetime(now + timedelta(seconds=5), usegmt=True), now=now) == 5.0
-    assert pause_before(0, format_datetime(now - timedelta(seconds=5), usegmt=True), now=now) == 0.0
-    assert pause_before(1, "soon", now=now) == 1.0
+    assert [compute_pause(attempt, None, now=now) for attempt in range(8)] == [0.5, 1, 2, 4, 8, 16, 30, 30]
+    assert compute_pause(0, format_datetime(now + timedelta(seconds=5), usegmt=True), now=now) == 5.0
+    assert compute_pause(0, format_datetime(now - timedelta(seconds=5), usegmt=True), now=now) == 0.0
+    assert compute_pause(1, "soon", now=now) == 1.0

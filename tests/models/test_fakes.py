@@ -10,7 +10,7 @@ import pytest
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidReply, ModelUnavailable
 from recollect.models.embedder import Embedder
-from recollect.models.language import LanguageModel, Prompt, Role
+from recollect.models.language import LanguageModel, ModelRole, Prompt
 from recollect.models.reranker import Reranker
 from recollect.testing.embedder_contract import EmbedderContract
 from recollect.testing.models import FunctionModel, HashEmbedder, OverlapReranker, ScriptedModel
@@ -18,7 +18,7 @@ from recollect.testing.reranker_contract import RerankerContract
 
 
 def asked(text: str) -> Prompt:
-    return Prompt(role=Role.ANSWER, operation="test", subject="test", system="", text=text)
+    return Prompt(role=ModelRole.ANSWER, operation="test", subject="test", system="", text=text)
 
 
 class TestHashEmbedder(EmbedderContract):
@@ -60,13 +60,13 @@ async def test_a_scripted_model_gives_its_replies_in_turn() -> None:
     assert (first.value, first.model) == ("yes", "scripted")
     assert first.usage == Usage(calls=1, tokens_in=2, tokens_out=1)
     assert (await model.generate(asked("second"), int)).value == 7
-    assert model.left == 1
+    assert model.replies_left == 1
     assert (await model.generate(asked("third"), list[str])).value == ["a", "b"]
     assert [prompt.text for prompt in model.prompts] == ["12345", "second", "third"]
     assert model.usage.calls == 3
     with pytest.raises(AssertionError, match="3 replies; this is call 4: fourth"):
         await model.generate(asked("fourth"), str)
-    assert model.left == 0
+    assert model.replies_left == 0
 
 
 async def test_a_reply_of_another_type_is_the_tests_mistake() -> None:

@@ -15,18 +15,18 @@ from language_server import Said, completion, events, language_server, problem
 from recollect.domain.limits import Limit, Period
 from recollect.domain.usage import LedgerEntry, Usage
 from recollect.errors import InvalidReply, LimitReached, MissingExtra, ModelUnavailable, NoModel
-from recollect.models.language import LanguageModel, Prompt, Role
-from recollect.models.languages.by_role import ByRole
-from recollect.models.languages.cached import Cached
-from recollect.models.languages.metered import Metered
+from recollect.models.language import LanguageModel, ModelRole, Prompt
+from recollect.models.languages.cached import CachedModel
+from recollect.models.languages.metered import LedgerModel
 from recollect.models.languages.pydantic_ai import PydanticModel
+from recollect.models.languages.role_models import RoleModels
 from recollect.models.languages.settings import CallSettings
-from recollect.models.languages.unconfigured import NoLanguageModel
+from recollect.models.languages.unconfigured import UnconfiguredModel
 from recollect.testing.models import FunctionModel, ScriptedModel
 
 NOW = datetime(2024, 5, 1, 13, 30, tzinfo=UTC)
-PROMPT = Prompt(role=Role.EXTRACT, operation="test.extract", subject="s", system="S" * 40, text="T" * 40)
-ANSWER = replace(PROMPT, role=Role.ANSWER, operation="test.answer")
+PROMPT = Prompt(role=ModelRole.EXTRACT, operation="test.extract", subject="s", system="S" * 40, text="T" * 40)
+ANSWER = replace(PROMPT, role=ModelRole.ANSWER, operation="test.answer")
 TOKENS = 20  # of either prompt
 
 
@@ -53,9 +53,11 @@ class Book:
         return sum((e.usage for e in own), Usage())
 
 
-def metered(model: LanguageModel, *limits: Limit, book: Book | None = None, at: datetime = NOW) -> tuple[Metered, Book]:
+def metered(
+    model: LanguageModel, *limits: Limit, book: Book | None = None, at: datetime = NOW
+) -> tuple[LedgerModel, Book]:
     book = book or Book()
-    return Metered(model, book, limits=limits, clock=lambda: at), book
+    return LedgerModel(model, book, limits=limits, clock=lambda: at), book
 
 
 def costing(tokens: int) -> FunctionModel:
@@ -67,16 +69,16 @@ def costing(tokens: int) -> FunctionModel:
 
 
 async def test_each_role_has_its_model():
-    models = {Role.ASSIST: FunctionModel(lambda *_: "small", name="small")}
-    model: LanguageModel = ByRole(models, FunctionModel(lambda *_: "large", name="large"))
+    models = {ModelRole.ASSIST: FunctionModel(lambda *_: "small", name="small")}
+    model: LanguageModel = RoleModels(models, FunctionModel(lambda *_: "large", name="large"))
     assert (await model.generate(PROMPT, str)).model == "large"
-    assert (await model.generate(replace(PROMPT, role=Role.ASSIST), str)).value == "small"
-    assert [piece async for piece in model.stream(replace(PROMPT, role=Role.ASSIST))] == ["small"]
+    assert (await model.generate(replace(PROMPT, role=ModelRole.ASSIST), str)).value == "small"
+    assert [piece async for piece in model.stream(replace(PROMPT, role=ModelRole.ASSIST))] == ["small"]
     assert model.name == "large"
 
 
 async def test_without_a_model_it_is_said_how_to_get_one():
-    model: LanguageModel = NoLanguageModel()
+    model: LanguageModel = UnconfiguredModel()
     with pytest.raises(NoModel, match=r"test.extract needs .* extract, and none is configured: set RECOLLECT_MODEL="):
         await model.generate(PROMPT, str)
     with pytest.raises(NoModel):
@@ -88,7 +90,9 @@ async def test_without_a_model_it_is_said_how_to_get_one():
 
 
 async def test_every_call_is_written_down():
-    model, book = metered(ByRole({Role.ANSWER: ScriptedModel(["abcd"], name="small")}, ScriptedModel(["abcdefgh"])))
+    model, book = metered(
+        RoleModels({ModelRole.ANSWER: ScriptedModel(["abcd"], name="small")}, ScriptedModel(["abcdefgh"]))
+    )
     await model.generate(PROMPT, str)
     await model.generate(ANSWER, str)
     assert book.entries == [
@@ -226,12 +230,12 @@ async def test_a_call_that_ended_no_longer_counts_as_under_way():
 
 async def test_what_holds_up_a_role_is_told_without_a_call():
     model, _ = metered(costing(5), Limit(tokens=25, role="extract", per=Period.DAY))
-    assert await model.reached(Role.EXTRACT) is None
+    assert await model.find_reached_limit(ModelRole.EXTRACT) is None
     await model.generate(PROMPT, str)
-    held = await model.reached(Role.EXTRACT)
+    held = await model.find_reached_limit(ModelRole.EXTRACT)
     assert held is not None
     assert held.until == datetime(2024, 5, 2, tzinfo=UTC)
-    assert await model.reached(Role.ANSWER) is None
+    assert await model.find_reached_limit(ModelRole.ANSWER) is None
 
 
 @dataclass(slots=True)
@@ -241,7 +245,7 @@ class Patchy:
     inner: PydanticModel
     book: Book
 
-    def limited(self, *limits: Limit) -> Metered:
+    def limited(self, *limits: Limit) -> LedgerModel:
         return metered(self.inner, *limits, book=self.book)[0]
 
 
@@ -288,7 +292,11 @@ async def test_a_correction_past_a_limit_is_not_sent(server):
 
 async def test_a_streams_retry_past_a_limit_is_not_sent(server, tmp_path):
     server.answers = [problem(503, "later")]
-    for wrapped in (lambda model: model, lambda model: Cached(model, tmp_path), lambda model: ByRole({}, model)):
+    for wrapped in (
+        lambda model: model,
+        lambda model: CachedModel(model, tmp_path),
+        lambda model: RoleModels({}, model),
+    ):
         server.requests.clear()
         made = patchy(server)
         model, book = metered(wrapped(made.inner), Limit(tokens=50))
@@ -353,7 +361,7 @@ async def test_what_a_call_has_cost_counts_for_others_while_it_goes_on(server):
 async def test_a_stream_is_written_down_with_what_the_server_counted():
     with language_server() as server:
         server.answers = [events(["a ", "b"])]
-        model, book = metered(ByRole({}, PydanticModel("openai:desk", base_url=server.url)))
+        model, book = metered(RoleModels({}, PydanticModel("openai:desk", base_url=server.url)))
         assert [piece async for piece in model.stream(PROMPT)] == ["a ", "b"]
     (entry,) = book.entries
     assert (entry.usage.calls, entry.usage.tokens_in, entry.usage.tokens_out) == (1, 7, 3)
@@ -380,16 +388,16 @@ async def test_a_stream_that_is_left_is_written_down():
 
 async def test_the_same_request_is_answered_once(tmp_path):
     inner = ScriptedModel([Count(n=1, names=("é", "b")), Count(n=2), "x", Count(n=3)])
-    model: LanguageModel = Cached(inner, tmp_path / "replies")
+    model: LanguageModel = CachedModel(inner, tmp_path / "replies")
     first = await model.generate(PROMPT, Count)
     again = await model.generate(replace(ANSWER, subject="other"), Count)
     assert again.value == first.value == Count(n=1, names=("é", "b"))
     assert (first.usage.calls, again.usage, again.model) == (1, Usage(), "scripted")
     assert (await model.generate(replace(PROMPT, text="other"), Count)).value == Count(n=2)
     assert (await model.generate(PROMPT, str)).value == "x"
-    assert (await Cached(inner, tmp_path / "replies", variant="warm").generate(PROMPT, Count)).value == Count(n=3)
-    assert inner.left == 0
-    assert (await Cached(ScriptedModel([]), tmp_path / "replies").generate(PROMPT, Count)).value == Count(
+    assert (await CachedModel(inner, tmp_path / "replies", variant="warm").generate(PROMPT, Count)).value == Count(n=3)
+    assert inner.replies_left == 0
+    assert (await CachedModel(ScriptedModel([]), tmp_path / "replies").generate(PROMPT, Count)).value == Count(
         n=1, names=("é", "b")
     )
 
@@ -399,14 +407,14 @@ async def test_a_kept_answer_that_does_not_pass_is_asked_for_anew(tmp_path):
         if value.n < 2:
             raise ValueError("too few")
 
-    model = Cached(ScriptedModel([Count(n=1), Count(n=2)]), tmp_path)
+    model = CachedModel(ScriptedModel([Count(n=1), Count(n=2)]), tmp_path)
     await model.generate(PROMPT, Count)
     assert (await model.generate(PROMPT, Count, check=check)).value == Count(n=2)
     assert (await model.generate(PROMPT, Count)).value == Count(n=2)
 
 
 async def test_a_damaged_file_is_asked_for_anew(tmp_path):
-    model = Cached(ScriptedModel([Count(n=1), Count(n=2), Count(n=3)]), tmp_path)
+    model = CachedModel(ScriptedModel([Count(n=1), Count(n=2), Count(n=3)]), tmp_path)
     await model.generate(PROMPT, Count)
     (kept,) = tmp_path.rglob("*.txt")
     for n, damage in enumerate([b'{"n": "1"}', b"\xff\xfe"], start=2):
@@ -416,7 +424,7 @@ async def test_a_damaged_file_is_asked_for_anew(tmp_path):
 
 
 async def test_a_failure_is_not_kept(tmp_path):
-    model = Cached(ScriptedModel([ModelUnavailable("down"), ModelUnavailable("down"), "x"]), tmp_path / "replies")
+    model = CachedModel(ScriptedModel([ModelUnavailable("down"), ModelUnavailable("down"), "x"]), tmp_path / "replies")
     with pytest.raises(ModelUnavailable):
         await model.generate(PROMPT, str)
     with pytest.raises(ModelUnavailable):
@@ -426,7 +434,7 @@ async def test_a_failure_is_not_kept(tmp_path):
 
 
 async def test_what_is_kept_is_for_its_owners_eyes(tmp_path):
-    await Cached(ScriptedModel(["x"]), tmp_path / "replies").generate(PROMPT, str)
+    await CachedModel(ScriptedModel(["x"]), tmp_path / "replies").generate(PROMPT, str)
     kept = list((tmp_path / "replies").rglob("*"))
     assert [path.suffix for path in kept if path.is_file()] == [".txt"]
     for path in [tmp_path / "replies", *kept]:
@@ -435,7 +443,7 @@ async def test_what_is_kept_is_for_its_owners_eyes(tmp_path):
 
 async def test_a_stream_is_kept_once_it_is_whole(tmp_path):
     inner = ScriptedModel(["a b c", "d e\r\nf"])
-    model, book = metered(Cached(inner, tmp_path))
+    model, book = metered(CachedModel(inner, tmp_path))
     left = model.stream(PROMPT)
     await anext(left)
     await left.aclose()
@@ -445,7 +453,7 @@ async def test_a_stream_is_kept_once_it_is_whole(tmp_path):
 
 
 async def test_a_kept_reply_is_no_call(tmp_path):
-    model, book = metered(Cached(ScriptedModel(["x"]), tmp_path))
+    model, book = metered(CachedModel(ScriptedModel(["x"]), tmp_path))
     await model.generate(PROMPT, str)
     await model.generate(PROMPT, str)
     assert len(book.entries) == 1

@@ -13,17 +13,17 @@ from test_languages_wrappers import Book, Count, metered
 
 from recollect.domain.limits import Limit
 from recollect.errors import LimitReached
-from recollect.models.language import Prompt, Role
-from recollect.models.languages._providers import takes_marks
-from recollect.models.languages._request import Request, asked_tokens
-from recollect.models.languages.cached import Cached
+from recollect.models.language import ModelRole, Prompt
+from recollect.models.languages._providers import accepts_cache_marks
+from recollect.models.languages._request import ModelRequest, estimate_request_tokens
+from recollect.models.languages.cached import CachedModel
 from recollect.models.languages.pydantic_ai import PydanticModel
 from recollect.models.languages.settings import CallSettings
 from recollect.testing.models import FunctionModel
 
 SEGMENT = "Ada: I adopted Toby last Thursday.\n" * 8
 PROMPT = Prompt(
-    role=Role.ASSIST, operation="test.ask", subject="q", system="Answer.", prefix=SEGMENT, text="When was that?"
+    role=ModelRole.ASSIST, operation="test.ask", subject="q", system="Answer.", prefix=SEGMENT, text="When was that?"
 )
 WHOLE = replace(PROMPT, prefix="", text=SEGMENT + "When was that?")
 
@@ -40,8 +40,8 @@ def model_at(server: LanguageServer, *answers: Said, **settings: object) -> Pyda
 
 
 def test_what_is_asked_is_the_prefix_and_the_text():
-    assert PROMPT.asked == WHOLE.asked == SEGMENT + "When was that?"
-    assert replace(PROMPT, prefix="").asked == "When was that?"
+    assert PROMPT.full_text == WHOLE.full_text == SEGMENT + "When was that?"
+    assert replace(PROMPT, prefix="").full_text == "When was that?"
 
 
 async def test_for_a_server_it_stands_first_and_changes_nothing_else(server):
@@ -89,7 +89,7 @@ def test_a_mark_stands_between_the_prefix_and_the_text():
     from pydantic_ai.messages import CachePoint, UserPromptPart
 
     def contents(prompt: Prompt, *, marked: bool) -> list[object]:
-        (request,) = Request(prompt, str).messages(prompted=False, marked=marked)
+        (request,) = ModelRequest(prompt, str).messages(prompted=False, marked=marked)
         return [part.content for part in request.parts if isinstance(part, UserPromptPart)]
 
     assert contents(PROMPT, marked=True) == [[SEGMENT, CachePoint(), "When was that?"]]
@@ -98,8 +98,8 @@ def test_a_mark_stands_between_the_prefix_and_the_text():
 
 
 def test_a_mark_is_no_token():
-    requests = [Request(PROMPT, str).messages(prompted=False, marked=marked) for marked in (True, False)]
-    assert asked_tokens(requests[0]) == asked_tokens(requests[1])
+    requests = [ModelRequest(PROMPT, str).messages(prompted=False, marked=marked) for marked in (True, False)]
+    assert estimate_request_tokens(requests[0]) == estimate_request_tokens(requests[1])
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_mark_is_no_token():
     ],
 )
 def test_who_is_told_where_it_ends(system, profile, marked):
-    assert takes_marks(SimpleNamespace(system=system, profile=profile)) is marked
+    assert accepts_cache_marks(SimpleNamespace(system=system, profile=profile)) is marked
 
 
 MESSAGE = {
@@ -176,7 +176,7 @@ async def test_anthropic_is_told_where_it_ends_and_says_what_it_had_kept(server)
 
 async def test_a_kept_reply_is_that_of_the_prefix_too(tmp_path):
     model = FunctionModel(lambda prompt, _: f"reply {len(prompt.prefix)}")
-    cached = Cached(model, tmp_path)
+    cached = CachedModel(model, tmp_path)
     first = (await cached.generate(PROMPT, str)).value
     assert (await cached.generate(replace(PROMPT, prefix="Bram: no."), str)).value != first
     assert (await cached.generate(PROMPT, str)).value == first

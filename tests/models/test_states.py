@@ -17,25 +17,25 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from recollect.errors import InvalidInput
-from recollect.models.languages import _statefile
-from recollect.models.languages._statefile import Shape, checksum, file_size
-from recollect.models.languages.states import Found, StateFolder, StateKey
-from recollect.store.sqlite.states import erase_states
+from recollect.models.languages import _state_file
+from recollect.models.languages._state_file import TensorShape, compute_checksum, compute_file_size
+from recollect.models.languages.states import LoadedState, StateFolder, StateKey
+from recollect.store.sqlite.state_folders import erase_states
 
 LAYERS, HEADS, LENGTH = 2, 3, 4
 KEY = StateKey(model="m", dtype="F32", tokens=(5, 6, 7, 8, 9))
-ABOUT = KEY.about(LAYERS)
+ABOUT = KEY.describe(LAYERS)
 
 
-def layers_of(key: StateKey, seed: int = 0) -> tuple[list[Shape], list[np.ndarray]]:
+def layers_of(key: StateKey, seed: int = 0) -> tuple[list[TensorShape], list[np.ndarray]]:
     random = np.random.default_rng(seed)
     lengths = (1, HEADS, len(key.tokens), LENGTH)
     names = [f"{kind}.{layer}" for layer in range(LAYERS) for kind in ("keys", "values")]
-    shapes = [Shape(name=name, dtype=key.dtype, lengths=lengths) for name in names]
+    shapes = [TensorShape(name=name, dtype=key.dtype, lengths=lengths) for name in names]
     return shapes, [random.integers(0, 256, shape.size, dtype=np.uint8) for shape in shapes]
 
 
-SIZE = file_size(layers_of(KEY)[0], ABOUT)
+SIZE = compute_file_size(layers_of(KEY)[0], ABOUT)
 
 
 @pytest.fixture
@@ -44,14 +44,14 @@ def folder(tmp_path: Path) -> StateFolder:
 
 
 def put(folder: StateFolder, key: StateKey = KEY, seed: int = 0) -> Path:
-    place = folder.place()
+    place = folder.locate()
     assert place is not None
-    assert folder.keep(place, key, *layers_of(key, seed)) == ""
+    assert folder.save(place, key, *layers_of(key, seed)) == ""
     return place / f"{key.digest}.safetensors"
 
 
-def get(folder: StateFolder, key: StateKey = KEY, layers: int = LAYERS) -> Found:
-    place = folder.place()
+def get(folder: StateFolder, key: StateKey = KEY, layers: int = LAYERS) -> LoadedState:
+    place = folder.locate()
     assert place is not None
     return folder.load(place, key, layers)
 
@@ -91,10 +91,10 @@ def test_a_type_that_numpy_does_not_have_goes_through(folder):
 
 def test_more_or_fewer_bytes_than_told_are_refused(folder):
     shapes, data = layers_of(KEY)
-    place = folder.place()
+    place = folder.locate()
     with pytest.raises(ValueError, match=r"keys.0 has 239 bytes, not 240"):
-        folder.keep(place, KEY, shapes, [data[0][:-1], *data[1:]])
-    assert get(folder) == Found()
+        folder.save(place, KEY, shapes, [data[0][:-1], *data[1:]])
+    assert get(folder) == LoadedState()
 
 
 @given(
@@ -105,25 +105,25 @@ def test_more_or_fewer_bytes_than_told_are_refused(folder):
 def test_a_checksum_is_another_one_for_any_byte_that_changes(case):
     size, place, flip, seed = case
     data = np.random.default_rng(seed).integers(0, 256, size, dtype=np.uint8)
-    before = checksum(data)
+    before = compute_checksum(data)
     data[place] ^= flip
-    assert checksum(data) != before
+    assert compute_checksum(data) != before
     data[place] ^= flip
-    assert checksum(data) == before
+    assert compute_checksum(data) == before
 
 
 def test_a_checksum_worked_out_by_hand():
     data = np.zeros(19, dtype=np.uint8)
     data[0], data[8], data[16] = 2, 3, 1  # two words and a rest of three bytes
-    assert checksum(data) == 3 * (2 * 1 + 3 * 3) + 1 + 19
+    assert compute_checksum(data) == 3 * (2 * 1 + 3 * 3) + 1 + 19
 
 
 def test_a_checksum_tells_of_words_that_changed_places():
     data = np.arange(2_000_000, dtype=np.uint8)
     swapped = data.copy()
     swapped[:4096], swapped[-4096:] = data[-4096:], data[:4096]
-    assert checksum(swapped) != checksum(data)
-    assert checksum(np.zeros(8, np.uint8)) != checksum(np.zeros(16, np.uint8))
+    assert compute_checksum(swapped) != compute_checksum(data)
+    assert compute_checksum(np.zeros(8, np.uint8)) != compute_checksum(np.zeros(16, np.uint8))
 
 
 # ---- damage
@@ -173,11 +173,11 @@ def test_a_state_of_other_layers_is_not_believed(folder):
 
 
 def test_a_state_whose_tensors_do_not_fit_its_key_is_not_believed(folder, monkeypatch):
-    place = folder.place()
+    place = folder.locate()
     shapes, data = layers_of(KEY)
-    folder.keep(place, KEY, [*shapes[:-1], Shape(name="values.1", dtype="F32", lengths=(1, 3, 4, 5))], data)
+    folder.save(place, KEY, [*shapes[:-1], TensorShape(name="values.1", dtype="F32", lengths=(1, 3, 4, 5))], data)
     assert "for 5 tokens" in get(folder).note
-    folder.keep(place, KEY, [*shapes[:-1], Shape(name="values.2", dtype="F32", lengths=(1, 3, 5, 4))], data)
+    folder.save(place, KEY, [*shapes[:-1], TensorShape(name="values.2", dtype="F32", lengths=(1, 3, 5, 4))], data)
     assert "layers" in get(folder).note
 
 
@@ -203,7 +203,7 @@ def test_a_file_that_cannot_be_read_is_told_of(folder):
 )
 def test_what_a_state_depends_on_names_it(folder, other):
     put(folder)
-    assert get(folder, other) == Found()
+    assert get(folder, other) == LoadedState()
     assert get(folder).tensors
 
 
@@ -222,9 +222,9 @@ def test_states_stay_within_their_bytes_and_the_longest_unused_give_way(tmp_path
         os.utime(path, (1_000 + age, 1_000 + age))
     assert get(folder, first).tensors  # used now, and so the youngest
     put(folder, fourth)
-    assert get(folder, second) == Found()
+    assert get(folder, second) == LoadedState()
     assert all(get(folder, key).tensors for key in (first, third, fourth))
-    assert sum(file.stat().st_size for file in folder.place().iterdir()) <= 3 * SIZE
+    assert sum(file.stat().st_size for file in folder.locate().iterdir()) <= 3 * SIZE
 
 
 def test_many_states_never_take_more_than_their_bytes(tmp_path):
@@ -237,9 +237,9 @@ def test_many_states_never_take_more_than_their_bytes(tmp_path):
 
 def test_a_state_that_is_too_large_is_not_kept_and_said_so(tmp_path):
     folder = StateFolder(tmp_path / "s", max_bytes=SIZE - 1)
-    note = folder.keep(folder.place(), KEY, *layers_of(KEY))
+    note = folder.save(folder.locate(), KEY, *layers_of(KEY))
     assert note == f"a state of {SIZE:,} bytes was not kept, since all of them may take {SIZE - 1:,}"
-    assert list(folder.place().iterdir()) == []
+    assert list(folder.locate().iterdir()) == []
 
 
 def test_a_bound_of_nothing_is_refused(tmp_path):
@@ -248,7 +248,7 @@ def test_a_bound_of_nothing_is_refused(tmp_path):
 
 
 def test_what_a_killed_process_left_half_written_goes(folder):
-    place = folder.place()
+    place = folder.locate()
     old, young = place / "a.part", place / "b.part"
     for path in (old, young):
         path.write_bytes(b"half")
@@ -263,15 +263,15 @@ def test_a_full_disk_is_told_of_and_leaves_nothing_half(folder, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("recollect.models.languages.states.write_tensors", full)
-    place = folder.place()
-    assert folder.keep(place, KEY, *layers_of(KEY)) == "a state could not be kept: [Errno 28] No space left on device"
+    place = folder.locate()
+    assert folder.save(place, KEY, *layers_of(KEY)) == "a state could not be kept: [Errno 28] No space left on device"
     assert list(place.iterdir()) == []
 
 
 def test_where_no_folder_can_be_made_no_state_is_kept(tmp_path):
     (tmp_path / "file").write_text("")
-    assert StateFolder(tmp_path / "file" / "s").place() is None
-    assert StateFolder(tmp_path / "nowhere" / "s").place() is None
+    assert StateFolder(tmp_path / "file" / "s").locate() is None
+    assert StateFolder(tmp_path / "nowhere" / "s").locate() is None
 
 
 # ---- erased
@@ -280,15 +280,15 @@ def test_where_no_folder_can_be_made_no_state_is_kept(tmp_path):
 def test_who_began_before_the_folder_was_erased_writes_nothing_into_it(tmp_path):
     bank = tmp_path / "ada.bank"
     folder = StateFolder(tmp_path / "ada.states", quiet_s=0.0)
-    before = folder.place()
+    before = folder.locate()
     put(folder)
     assert erase_states(bank, remain=True) == ()
     os.utime(folder.folder, (1, 1))
-    after = folder.place()
+    after = folder.locate()
     assert after not in (None, before)
-    assert folder.keep(before, KEY, *layers_of(KEY)) == ""
+    assert folder.save(before, KEY, *layers_of(KEY)) == ""
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-    assert folder.load(before, KEY, LAYERS) == Found()
+    assert folder.load(before, KEY, LAYERS) == LoadedState()
 
 
 def test_who_is_writing_while_the_folder_is_erased_leaves_nothing(tmp_path):
@@ -300,7 +300,7 @@ def test_who_is_writing_while_the_folder_is_erased_leaves_nothing(tmp_path):
         assert erase_states(bank, remain=True) == ()
         yield from data[1:]
 
-    assert folder.keep(folder.place(), KEY, shapes, erased_meanwhile()) == ""
+    assert folder.save(folder.locate(), KEY, shapes, erased_meanwhile()) == ""
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
@@ -308,21 +308,21 @@ def test_for_a_while_after_it_was_erased_no_state_is_kept(tmp_path):
     folder = StateFolder(tmp_path / "ada.states")
     put(folder)
     erase_states(tmp_path / "ada.bank", remain=True)
-    assert folder.place() is None
+    assert folder.locate() is None
     minutes = time.time() - 599
     os.utime(folder.folder, (minutes, minutes))
-    assert folder.place() is None
+    assert folder.locate() is None
     erase_states(tmp_path / "ada.bank", remain=True)  # begins the time anew
     assert time.time() - folder.folder.stat().st_mtime < 60
     os.utime(folder.folder, (minutes - 2, minutes - 2))
-    assert folder.place() is not None
+    assert folder.locate() is not None
 
 
 def test_several_who_begin_at_once_agree_on_a_place(tmp_path):
     one, other = StateFolder(tmp_path / "s"), StateFolder(tmp_path / "s")
-    assert one.place() == other.place() == one.place()
+    assert one.locate() == other.locate() == one.locate()
     (tmp_path / "s" / "0").mkdir()  # as if another process had been as fast
-    assert one.place() == other.place() == tmp_path / "s" / "0"
+    assert one.locate() == other.locate() == tmp_path / "s" / "0"
 
 
 # ---- processes
@@ -337,13 +337,13 @@ from recollect.models.languages.states import StateFolder
 folder = StateFolder(Path(sys.argv[1]), max_bytes=int(sys.argv[3]))
 for turn in range(40):
     for key in keys(6):
-        place = folder.place()
+        place = folder.locate()
         found = folder.load(place, key, LAYERS)
         assert not found.note, found.note
         if found.tensors:
             assert all(np.array_equal(t.data, d) for t, d in zip(found.tensors, layers_of(key)[1]))
         else:
-            assert folder.keep(place, key, *layers_of(key)) == ""
+            assert folder.save(place, key, *layers_of(key)) == ""
 """
 
 
@@ -353,14 +353,14 @@ def test_processes_share_a_folder_and_its_bound(tmp_path):
     for process in running:
         _, errors = process.communicate(timeout=100)
         assert process.returncode == 0, errors
-    place = StateFolder(tmp_path / "s").place()
+    place = StateFolder(tmp_path / "s").locate()
     files = list(place.iterdir())
     assert {file.suffix for file in files} == {".safetensors"}
     assert 0 < sum(file.stat().st_size for file in files) <= 4 * SIZE
 
 
 def test_tensors_larger_than_a_block_come_back_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(_statefile, "_BLOCK_WORDS", 8)
+    monkeypatch.setattr(_state_file, "_BLOCK_WORDS", 8)
     folder = StateFolder(tmp_path / "s")
     put(folder)
     assert get(folder).tensors

@@ -11,13 +11,13 @@ import pytest
 from test_states import KEY, LAYERS, layers_of
 
 from recollect import Memory, Message
-from recollect.app.services import ModelPool
+from recollect.app.model_pool import ModelPool
 from recollect.errors import StoreUnavailable
-from recollect.models.language import Role
-from recollect.models.languages.by_role import ByRole
-from recollect.models.languages.states import Found, StateFolder
+from recollect.models.language import ModelRole
+from recollect.models.languages.role_models import RoleModels
+from recollect.models.languages.states import LoadedState, StateFolder
 from recollect.store.capabilities import states_folder
-from recollect.store.sqlite import states
+from recollect.store.sqlite import state_folders
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import FunctionModel
 
@@ -35,16 +35,16 @@ class Keeping(FunctionModel):
         super().__init__(lambda *_: "yes")
         self.folder = folder
 
-    def beside(self, folder: Path) -> Keeping:
-        StateFolder(folder).place()
+    def with_state_folder(self, folder: Path) -> Keeping:
+        StateFolder(folder).locate()
         return Keeping(folder)
 
 
 def keep_state(folder: Path) -> Path:
     """Keep a state as a local model would."""
-    place = StateFolder(folder, quiet_s=0.0).place()
+    place = StateFolder(folder, quiet_s=0.0).locate()
     assert place is not None
-    assert StateFolder(folder).keep(place, KEY, *layers_of(KEY)) == ""
+    assert StateFolder(folder).save(place, KEY, *layers_of(KEY)) == ""
     return place
 
 
@@ -63,8 +63,8 @@ async def test_forgetting_erases_every_state_and_the_receipt_is_verified(tmp_pat
         receipt = await bank.forget(messages=["m1"])
         assert (receipt.verified, receipt.leftovers) == (True, ())
         assert [path.parts[-3] for path in state_files(tmp_path)] == ["bram.2.states"]
-        assert StateFolder(tmp_path / "ada.states").place() is None  # just erased
-        assert StateFolder(tmp_path / "ada.states").load(place, KEY, LAYERS) == Found()
+        assert StateFolder(tmp_path / "ada.states").locate() is None  # just erased
+        assert StateFolder(tmp_path / "ada.states").load(place, KEY, LAYERS) == LoadedState()
 
 
 async def test_forgetting_nothing_erases_nothing(tmp_path):
@@ -82,7 +82,7 @@ async def test_a_state_that_cannot_be_removed_is_in_the_receipt_and_removed_late
         await bank.retain(SAID, session="a")
         keep_state(tmp_path / "ada.states")
         with monkeypatch.context() as patch:
-            patch.setattr(states.shutil, "rmtree", lambda path, ignore_errors: None)
+            patch.setattr(state_folders.shutil, "rmtree", lambda path, ignore_errors: None)
             receipt = await bank.forget(messages=["m1"])
         assert not receipt.verified
         (left,) = receipt.leftovers
@@ -161,7 +161,7 @@ async def test_a_bank_whose_states_cannot_be_removed_is_not_dropped(tmp_path, mo
     await folder.open("ada", embedder="hash-8", dimension=8)
     keep_state(tmp_path / "ada.states")
     with monkeypatch.context() as patch:
-        patch.setattr(states.shutil, "rmtree", lambda path, ignore_errors: None)
+        patch.setattr(state_folders.shutil, "rmtree", lambda path, ignore_errors: None)
         with pytest.raises(StoreUnavailable, match=r"the bank 'ada' cannot be erased: ada.states"):
             await folder.drop("ada")
     assert await folder.names() == ("ada",)
@@ -173,10 +173,10 @@ async def test_each_bank_has_its_own_folder_and_only_where_a_model_keeps_states(
     folder = SqliteFolder(tmp_path)
     ada, bram = [await folder.open(name, embedder="hash-8", dimension=8) for name in ("ada", "bram")]
     plain = ModelPool(FunctionModel(lambda *_: "yes"), clock=lambda: NOW)
-    assert plain.model(ada) is plain.model(ada)
+    assert plain.model_for(ada) is plain.model_for(ada)
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
-    pool = ModelPool(ByRole({Role.ASSIST: Keeping()}, FunctionModel(lambda *_: "yes")), clock=lambda: NOW)
-    folders = [pool.model(store)._model.of(Role.ASSIST).folder for store in (ada, bram)]
+    pool = ModelPool(RoleModels({ModelRole.ASSIST: Keeping()}, FunctionModel(lambda *_: "yes")), clock=lambda: NOW)
+    folders = [pool.model_for(store)._model.model_for(ModelRole.ASSIST).folder for store in (ada, bram)]
     assert folders == [tmp_path / "ada.states", tmp_path / "bram.states"]
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["ada.states", "bram.states"]
     assert await folder.names() == ("ada", "bram")
@@ -188,7 +188,7 @@ async def test_a_bank_in_memory_has_no_states():
     store = await folder.open("ada", embedder="hash-8", dimension=8)
     keeping = Keeping()
     assert states_folder(store) is None
-    assert ModelPool(keeping, clock=lambda: NOW).model(store)._model is keeping
+    assert ModelPool(keeping, clock=lambda: NOW).model_for(store)._model is keeping
     await folder.close()
 
 
@@ -206,5 +206,5 @@ def test_a_folder_that_cannot_be_looked_into_is_named(tmp_path, monkeypatch):
         patch.setattr(Path, "iterdir", refuse)
         patch.setattr(Path, "rename", lambda self, target: os.stat("/nowhere"))
         patch.setattr(shutil, "rmtree", lambda path, ignore_errors: None)
-        (left,) = states.erase_states(bank, remain=True)
+        (left,) = state_folders.erase_states(bank, remain=True)
     assert left.startswith("ada.states")

@@ -13,8 +13,8 @@ import pytest
 
 from recollect.domain.time import Interval, Precision
 from recollect.errors import MissingExtra, ModelUnavailable
-from recollect.models.timereader import whole_days
-from recollect.models.timereaders.seq2seq import Seq2SeqTimeReader, range_in, time_prompt
+from recollect.models.time_reader import make_day_range
+from recollect.models.time_readers.seq2seq import Seq2SeqTimeReader, build_time_prompt, parse_range
 
 NOW = datetime(2024, 5, 15, 23, 30, tzinfo=ZoneInfo("America/Lima"))
 MARCH = "2024-03-01 to 2024-03-31"
@@ -22,18 +22,18 @@ MARCH = "2024-03-01 to 2024-03-31"
 
 class TestRange:
     def test_both_days_are_in_it(self) -> None:
-        assert range_in(MARCH, UTC) == Interval(
+        assert parse_range(MARCH, UTC) == Interval(
             start=datetime(2024, 3, 1, tzinfo=UTC), end=datetime(2024, 4, 1, tzinfo=UTC), precision=Precision.RANGE
         )
 
     def test_one_day_is_a_day(self) -> None:
-        found = range_in(" 2024-02-29 to 2024-02-29\n", UTC)
-        assert found == whole_days(date(2024, 2, 29), date(2024, 2, 29), UTC)
+        found = parse_range(" 2024-02-29 to 2024-02-29\n", UTC)
+        assert found == make_day_range(date(2024, 2, 29), date(2024, 2, 29), UTC)
         assert found is not None
         assert found.precision is Precision.DAY
 
     def test_days_are_those_of_the_asker(self) -> None:
-        found = range_in(MARCH, NOW.tzinfo)
+        found = parse_range(MARCH, NOW.tzinfo)
         assert found is not None
         assert found.start == datetime(2024, 3, 1, 5, tzinfo=UTC)
 
@@ -57,11 +57,11 @@ class TestRange:
         ],
     )
     def test_anything_else_is_nothing(self, answer: str) -> None:
-        assert range_in(answer, UTC) is None
+        assert parse_range(answer, UTC) is None
 
 
 def test_the_prompt_shows_solved_questions() -> None:
-    assert time_prompt("What is planned\nfor March? \ud83d", NOW.date()) == (
+    assert build_time_prompt("What is planned\nfor March? \ud83d", NOW.date()) == (
         "Today is Wednesday, 2024-05-15. Which dates does the question ask about? "
         "Answer with the first and the last date, or with none.\n\n"
         "Question: What did we eat yesterday?\nDates: 2024-05-14 to 2024-05-14\n\n"
@@ -72,7 +72,7 @@ def test_the_prompt_shows_solved_questions() -> None:
 
 
 def test_a_question_of_any_length_leaves_room_for_the_rest() -> None:
-    assert len(time_prompt("words " * 10_000, NOW.date())) < 1_000
+    assert len(build_time_prompt("words " * 10_000, NOW.date())) < 1_000
 
 
 class _Loaded:
@@ -127,8 +127,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> _Loaded:
 class TestReader:
     async def test_what_the_model_says_is_read(self, stand_in: _Loaded) -> None:
         reader = Seq2SeqTimeReader("google/flan-t5-small", device="cpu")
-        assert await reader.read("What is planned for March?", NOW) == range_in(MARCH, NOW.tzinfo)
-        assert stand_in.prompts == [time_prompt("What is planned for March?", date(2024, 5, 15))]
+        assert await reader.read("What is planned for March?", NOW) == parse_range(MARCH, NOW.tzinfo)
+        assert stand_in.prompts == [build_time_prompt("What is planned for March?", date(2024, 5, 15))]
         assert stand_in.settings["do_sample"] is False
         assert reader.name == "google/flan-t5-small"
 
@@ -220,7 +220,7 @@ class TestTinyT5:
         torch.manual_seed(0)
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
         model = transformers.AutoModelForSeq2SeqLM.from_pretrained(str(folder)).eval()
-        prompt = time_prompt("What is planned for March?", NOW.date())
+        prompt = build_time_prompt("What is planned for March?", NOW.date())
         asked = tokenizer(prompt, return_tensors="pt", truncation=True, max_length=512)
         labels = torch.tensor([[*tokenizer(MARCH).input_ids, tokenizer.eos_token_id]])
         with torch.no_grad():
@@ -237,7 +237,7 @@ class TestTinyT5:
         model.save_pretrained(tmp_path)
         tokenizer.save_pretrained(tmp_path)
         read = await Seq2SeqTimeReader(tmp_path).read("What is planned for March?", NOW)
-        assert read == range_in(MARCH, NOW.tzinfo)
+        assert read == parse_range(MARCH, NOW.tzinfo)
 
     async def test_a_damaged_folder_is_told(self, tmp_path: Path) -> None:
         pytest.importorskip("transformers")

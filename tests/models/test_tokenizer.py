@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect import _tokenizer
 from recollect.errors import ModelUnavailable
-from recollect.text.tokens import count_all, count_tokens, pieces
+from recollect.text.tokens import count_all, count_tokens, split_pieces
 
 
 def test_counting_imports_neither_wordllama_nor_its_dependencies() -> None:
@@ -53,7 +53,7 @@ def test_words_encoded_apart_are_the_text(near: str, far: str) -> None:
 
 
 def test_words_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_tokenizer, "MOST_WORDS", 10)
+    monkeypatch.setattr(_tokenizer, "MAX_CACHED_WORDS", 10)
     monkeypatch.setattr(_tokenizer, "_words", {})
     long = "x" * 100
     texts = [f"word{number} and {long}" for number in range(30)]
@@ -72,7 +72,7 @@ def test_no_texts_have_no_counts() -> None:
 
 def test_a_long_text_is_counted_in_pieces_to_the_same_number() -> None:
     text = "Ada said  that Toby, the dog,\n had  been ill. " * 2000
-    assert len(list(pieces(text))) > 10
+    assert len(list(split_pieces(text))) > 10
     assert count_tokens(text) == len(_tokenizer.load_tokenizer().encode(text, add_special_tokens=False).ids)
 
 
@@ -83,7 +83,7 @@ def test_counts_stay_with_their_texts_where_some_are_long() -> None:
 
 @given(st.text(alphabet="ab \n", max_size=200), st.integers(min_value=1, max_value=30))
 def test_pieces_lose_nothing_but_the_blank_they_are_cut_at(text: str, size: int) -> None:
-    cut = list(pieces(text, size))
+    cut = list(split_pieces(text, size))
     assert "".join(cut).replace(" ", "") == text.replace(" ", "")
     assert all(len(piece) <= size for piece in cut)
     assert len(text) - sum(map(len, cut)) <= len(cut) - 1
@@ -95,7 +95,7 @@ def test_batches_keep_the_order_and_the_bounds(lengths: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_tokenizer, "BATCH_TEXTS", 4)
         patch.setattr(_tokenizer, "BATCH_CHARACTERS", 8)
-        runs = list(_tokenizer.batches(texts))
+        runs = list(_tokenizer.split_batches(texts))
     assert [text for run in runs for text in run] == texts
     assert all(run and len(run) <= 4 and sum(map(len, run)) <= 8 for run in runs)
 
@@ -103,10 +103,10 @@ def test_batches_keep_the_order_and_the_bounds(lengths: list[int]) -> None:
 def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ModelUnavailable, match="pip install"):
-        _tokenizer.wordllama_folder()
+        _tokenizer.find_wordllama_folder()
 
 
 def test_an_unreadable_tokenizer_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(_tokenizer, "wordllama_folder", lambda: tmp_path)
+    monkeypatch.setattr(_tokenizer, "find_wordllama_folder", lambda: tmp_path)
     with pytest.raises(ModelUnavailable, match="reinstall wordllama"):
         _tokenizer._read_tokenizer.__wrapped__()

@@ -14,7 +14,7 @@ from recollect import _tokenizer
 from recollect.errors import InvalidInput, ModelUnavailable
 from recollect.models.embedder import Embedder
 from recollect.models.embedders import wordllama as module
-from recollect.models.embedders.wordllama import MAX_CHARACTERS, WordLlamaEmbedder, add_up
+from recollect.models.embedders.wordllama import MAX_CHARACTERS, WordLlamaEmbedder, sum_rows
 from recollect.testing.embedder_contract import EmbedderContract
 
 TEXTS = [
@@ -91,7 +91,7 @@ def test_add_up_sums_every_texts_rows() -> None:
     table = rng.standard_normal((50, 4)).astype(np.float32)
     tokens = [rng.integers(0, 50, size).tolist() for size in [0, 1, 3, 3, 0, 64, 65, 200, *range(20)]]
     sums = np.zeros((len(tokens), 4), dtype=np.float32)
-    add_up(table, tokens, sums)
+    sum_rows(table, tokens, sums)
     plain = np.stack([table[ids].sum(axis=0) if ids else np.zeros(4) for ids in tokens])
     np.testing.assert_allclose(sums, plain, atol=1e-4)
 
@@ -106,7 +106,7 @@ def test_unreadable_weights_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     (tmp_path / "weights").mkdir()
     if content is not None:
         (tmp_path / module.WEIGHTS_FILE).write_bytes(content)
-    monkeypatch.setattr(module, "wordllama_folder", lambda: tmp_path)
+    monkeypatch.setattr(module, "find_wordllama_folder", lambda: tmp_path)
     with pytest.raises(ModelUnavailable, match="reinstall wordllama"):
         module._read_table.__wrapped__(256)
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from recollect.domain.queries import Query
-from recollect.recall.analyze import probe_for, read_question
+from recollect.recall.analyze import build_probe, parse_question
 from recollect.testing.models import HashEmbedder
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 
 
 def read(text, *speakers):
-    return read_question(Query(text=text, now=NOW), speakers)
+    return parse_question(Query(text=text, now=NOW), speakers)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def read(text, *speakers):
 def test_speakers_are_found_and_taken_out(text, speakers, named, topic):
     question = read(text, *speakers)
     assert question.speakers == named
-    if topic is None or not terms(topic).size:
+    if topic is None or not extract_terms(topic).size:
         topic = text
     assert question.topic == topic
 
@@ -111,16 +111,16 @@ def test_whether_the_answer_is_a_time(text, asks):
 def test_the_time_asked_about_is_read_against_now():
     during = read("What did I do last month?").during
     assert (during.start, during.end) == (datetime(2024, 4, 1, tzinfo=UTC), datetime(2024, 5, 1, tzinfo=UTC))
-    other = read_question(Query(text="What did I do last month?", now=datetime(2023, 1, 9, tzinfo=UTC)), ()).during
+    other = parse_question(Query(text="What did I do last month?", now=datetime(2023, 1, 9, tzinfo=UTC)), ()).during
     assert (other.start.year, other.start.month) == (2022, 12)
     assert read("When did I move?").during is None
 
 
 async def test_a_probe_carries_the_topic_and_not_the_speakers():
     question = read('When did Ada say "good dog" about Toby and Toby?', "Ada")
-    probe = await probe_for(question, HashEmbedder())
+    probe = await build_probe(question, HashEmbedder())
     expected = await HashEmbedder().embed([question.topic])
     np.testing.assert_array_equal(probe.vector, expected[0])
-    assert probe.terms.tolist() == sorted(set(terms(question.topic).tolist()))
-    assert not np.isin(terms("Ada"), probe.terms).any()
+    assert probe.terms.tolist() == sorted(set(extract_terms(question.topic).tolist()))
+    assert not np.isin(extract_terms("Ada"), probe.terms).any()
     assert (probe.speakers, probe.phrases, probe.asks_when) == (("Ada",), ("good dog",), True)

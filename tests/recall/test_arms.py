@@ -7,12 +7,12 @@ import pytest
 from recall_fakes import FakeReader, FakeSearch, numbers, recall, reports
 
 from recollect.domain.links import LinkKind
-from recollect.domain.queries import Effort, Probe
+from recollect.domain.queries import Effort, SearchProbe
 from recollect.domain.recalls import ArmStatus
 from recollect.domain.signals import Weights
 from recollect.errors import RecallFailed
-from recollect.recall.arms import ARMS, Field, Idle, graph, run_arms, temporal
-from recollect.recall.settings import Arm, Reach, RecallSettings, SpreadSettings
+from recollect.recall.arms import ARMS, ArmIdle, ArmInput, run_arms, run_graph, run_temporal
+from recollect.recall.settings import Arm, RecallSettings, SearchBudget, SpreadSettings
 
 FOUND = ((1, 0.9), (2, 0.8))
 EVERYTHING = {"semantic": FOUND, "lexical": ((3, 0.5),), "temporal": ((4, 0.7),)}
@@ -20,10 +20,10 @@ HALF = SpreadSettings(decay=0.5, floor=0.01, multipliers=dict.fromkeys(LinkKind,
 R = LinkKind.RELATION
 
 
-def field(search, *, reach=Reach(candidates=50, entries=2, steps=2), during=True, **settings):  # noqa: B008
+def field(search, *, reach=SearchBudget(candidates=50, entries=2, steps=2), during=True, **settings):  # noqa: B008
     vector, words = np.array([1.0], dtype=np.float32), np.array([1], dtype=np.uint32)
-    probe = Probe(topic="x", vector=vector, terms=words, during=object() if during else None)
-    return Field(search=search, probe=probe, reach=reach, settings=RecallSettings(spread=HALF, **settings))
+    probe = SearchProbe(topic="x", vector=vector, terms=words, during=object() if during else None)
+    return ArmInput(search=search, probe=probe, budget=reach, settings=RecallSettings(spread=HALF, **settings))
 
 
 def pairs(hits):
@@ -207,7 +207,7 @@ async def test_effort_buys_candidates_entries_and_steps():
     for effort in Effort:
         search = FakeSearch(**EVERYTHING, edges=[(n, n + 1, 1.0, R) for n in range(1, 9)])
         await recall(search, effort=effort, settings=RecallSettings(spread=HALF))
-        reach = RecallSettings().reaches[effort]
+        reach = RecallSettings().budgets[effort]
         assert ("lexical", reach.candidates) in search.calls
         assert [call for call in search.calls if call[0] == "semantic"] == [("semantic", reach.candidates)]
         alone = FakeSearch(**EVERYTHING)
@@ -225,19 +225,19 @@ async def test_the_graph_arm_walks_from_the_nearest_in_meaning():
         semantic=((1, 0.8), (2, 0.6), (3, 0.5)),
         edges=[(1, 10, 1.0, R), (2, 10, 1.0, R), (2, 11, 0.5, R), (10, 12, 1.0, R), (3, 13, 1.0, R)],
     )
-    hits = await graph(field(search))
+    hits = await run_graph(field(search))
     assert pairs(hits) == [(1, 0.8), (2, 0.6), (10, 0.4), (12, 0.2), (11, 0.15)]
     assert ("edges", [1, 2], 8) in search.calls
 
 
 async def test_a_negative_cosine_activates_nothing():
-    hits = await graph(field(FakeSearch(semantic=((1, 0.5), (2, -0.4)), edges=[(2, 9, 1.0, R)])))
+    hits = await run_graph(field(FakeSearch(semantic=((1, 0.5), (2, -0.4)), edges=[(2, 9, 1.0, R)])))
     assert pairs(hits) == [(1, 0.5), (2, 0.0)]
 
 
 async def test_a_walk_ends_where_nothing_new_is_reached():
     search = FakeSearch(semantic=((1, 0.8),), edges=[(1, 2, 1.0, R), (2, 1, 1.0, R)])
-    hits = await graph(field(search, reach=Reach(candidates=9, entries=1, steps=50)))
+    hits = await run_graph(field(search, reach=SearchBudget(candidates=9, entries=1, steps=50)))
     assert pairs(hits) == [(1, 0.8), (2, 0.4)]
     assert len([call for call in search.calls if call[0] == "edges"]) == 2
 
@@ -249,32 +249,32 @@ async def test_the_temporal_walk_keeps_to_what_falls_into_the_time():
         inside={1, 2, 4, 5},
     )
     # 4 lies in the time, but the only way to it leads through 3, which does not.
-    assert pairs(await temporal(field(search))) == [(1, 0.8), (2, 0.4), (5, 0.2)]
+    assert pairs(await run_temporal(field(search))) == [(1, 0.8), (2, 0.4), (5, 0.2)]
     search.inside = {1}
-    assert pairs(await temporal(field(search))) == [(1, 0.8)]
+    assert pairs(await run_temporal(field(search))) == [(1, 0.8)]
 
 
 async def test_the_temporal_walk_does_not_bring_its_own_hits_twice():
     search = FakeSearch(temporal=((1, 0.8), (2, 0.1)), edges=[(1, 2, 1.0, R)], inside={1, 2})
-    assert pairs(await temporal(field(search))) == [(1, 0.8), (2, 0.1)]
+    assert pairs(await run_temporal(field(search))) == [(1, 0.8), (2, 0.1)]
 
 
 async def test_what_the_temporal_walk_brings_finds_room_among_the_candidates():
     search = FakeSearch(temporal=((1, 0.8), (5, 0.7), (6, 0.6)), edges=[(1, 2, 1.0, R)], inside={2})
-    hits = await temporal(field(search, reach=Reach(candidates=3, entries=1, steps=1)))
+    hits = await run_temporal(field(search, reach=SearchBudget(candidates=3, entries=1, steps=1)))
     assert hits.refs.tolist() == [1, 5, 2]
 
 
 async def test_a_small_reach_holds_for_the_temporal_walk_too():
     edges = [(1, n, 1.0, R) for n in range(2, 12)]
     search = FakeSearch(temporal=((1, 0.8),), edges=edges, inside=range(20))
-    hits = await temporal(field(search, reach=Reach(candidates=4, entries=1, steps=1)))
+    hits = await run_temporal(field(search, reach=SearchBudget(candidates=4, entries=1, steps=1)))
     assert len(hits.refs) <= 4
 
 
 async def test_no_time_is_nothing_to_do():
-    with pytest.raises(Idle, match="time"):
-        await temporal(field(FakeSearch(), during=False))
+    with pytest.raises(ArmIdle, match="time"):
+        await run_temporal(field(FakeSearch(), during=False))
 
 
 async def test_every_arm_there_is_can_be_run():

@@ -5,7 +5,7 @@ from recall_fakes import NOW, FakeReader, FakeSearch, item, numbers, recall, rep
 
 from recollect.domain.links import LinkKind
 from recollect.domain.queries import Scope
-from recollect.domain.recalls import Why
+from recollect.domain.recalls import ArmRank
 from recollect.domain.signals import SIGNAL_NAMES, Weights
 from recollect.errors import ModelUnavailable
 from recollect.recall.settings import Arm, Fusion, RecallSettings
@@ -44,9 +44,12 @@ async def test_why_tells_arms_and_ranks():
     recalled = await recall(FakeSearch(**TWO), "red bicycle", settings=RRF)
     why = {number: evidence.why for number, evidence in zip(numbers(recalled), recalled.evidence, strict=True)}
     close = pytest.approx
-    assert why[1] == (Why(arm="semantic", rank=1, score=close(0.9)),)
-    assert why[2] == (Why(arm="semantic", rank=2, score=close(0.8)), Why(arm="lexical", rank=1, score=close(0.7)))
-    assert why[3] == (Why(arm="lexical", rank=2, score=close(0.6)),)
+    assert why[1] == (ArmRank(arm="semantic", rank=1, score=close(0.9)),)
+    assert why[2] == (
+        ArmRank(arm="semantic", rank=2, score=close(0.8)),
+        ArmRank(arm="lexical", rank=1, score=close(0.7)),
+    )
+    assert why[3] == (ArmRank(arm="lexical", rank=2, score=close(0.6)),)
 
 
 MANY = tuple((n, 1 - n / 100) for n in range(30))

@@ -7,7 +7,7 @@ import pytest
 from recollect.domain.items import Item, ItemKind, Occurrence
 from recollect.domain.time import Interval, Precision
 from recollect.errors import ModelError
-from recollect.recall.rerank import passage, reranked
+from recollect.recall.rerank import render_passage, rerank_items
 from recollect.testing.models import OverlapReranker
 
 
@@ -42,25 +42,25 @@ class Remembering(OverlapReranker):
 )
 async def test_the_first_are_put_in_order_and_the_rest_stay(top, order):
     reranker = Remembering()
-    assert await reranked(reranker, "red green blue black", [ITEMS], top) == [order]
+    assert await rerank_items(reranker, "red green blue black", [ITEMS], top) == [order]
     ((query, passages),) = reranker.calls
     assert (query, len(passages)) == ("red green blue black", min(top, 5))
 
 
 async def test_equal_scores_keep_the_order_they_had():
-    assert await reranked(OverlapReranker(), "nothing of it", [ITEMS], 5) == [[0, 1, 2, 3, 4]]
-    assert await reranked(OverlapReranker(), "red", [[]], 5) == [[]]
+    assert await rerank_items(OverlapReranker(), "nothing of it", [ITEMS], 5) == [[0, 1, 2, 3, 4]]
+    assert await rerank_items(OverlapReranker(), "red", [[]], 5) == [[]]
 
 
 def test_a_passage_tells_when_and_by_whom():
-    assert passage(item("I ran.")) == "[09 May 2024] Ada: I ran."
+    assert render_passage(item("I ran.")) == "[09 May 2024] Ada: I ran."
 
 
 def test_a_passage_tells_the_times_its_words_mean():
     may = [datetime(2024, 5, day, tzinfo=UTC) for day in (8, 9)]
     yesterday = Occurrence(words="yesterday", interval=Interval(start=may[0], end=may[1], precision=Precision.DAY))
     since = Occurrence(words="since May", interval=Interval(start=may[0], end=None, precision=Precision.DAY))
-    told = passage(item("I ran yesterday.", yesterday, since))
+    told = render_passage(item("I ran yesterday.", yesterday, since))
     assert told == "[09 May 2024] Ada: I ran yesterday. (yesterday: 8 May 2024; since May: since 8 May 2024)"
 
 
@@ -77,4 +77,4 @@ class Miscounting:
 @pytest.mark.parametrize("count", [0, 2, 4])
 async def test_a_wrong_number_of_scores_is_an_error_of_the_model(count):
     with pytest.raises(ModelError, match=f"miscounting gave {count} scores for 3"):
-        await reranked(Miscounting(count), "red", [ITEMS[:3]], 5)
+        await rerank_items(Miscounting(count), "red", [ITEMS[:3]], 5)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.trim import fitting
+from recollect.recall.trim import count_fitting
 
 
 @pytest.mark.parametrize(
@@ -23,11 +23,11 @@ from recollect.recall.trim import fitting
     ],
 )
 def test_equation_17(tokens, budget, count):
-    assert fitting(tokens, budget) == count
+    assert count_fitting(tokens, budget) == count
 
 
 @given(st.lists(st.integers(0, 20)), st.integers(1, 60))
 def test_as_much_as_fits_and_no_more(tokens, budget):
-    count = fitting(tokens, budget)
+    count = count_fitting(tokens, budget)
     assert sum(tokens[:count]) <= budget
     assert count == len(tokens) or sum(tokens[: count + 1]) > budget

@@ -9,7 +9,7 @@ from recollect import Memory, Message, Role
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.messages import StoredMessage
 from recollect.retain.embed import embed_items, embed_turns
-from recollect.retain.turns import turns_of
+from recollect.retain.turns import group_turns
 from recollect.testing.models import HashEmbedder
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -45,7 +45,7 @@ def stored(n, text, role=Role.USER):
 
 
 def turns(*messages):
-    return turns_of(messages, last=None)
+    return group_turns(messages, last=None)
 
 
 async def test_an_answer_counts_half():

@@ -390,6 +390,6 @@ async def test_what_is_made_anew_was_known_all_along(bank, clock):
 
 async def test_what_is_skipped_writes_nothing(bank):
     await bank.retain(Message(text="one", id="m"), session="s")
-    version = (await bank._store.known([], [])).version
+    version = (await bank._store.look_up([], [])).version
     await bank.retain(Message(text="one", id="m"), session="s")
-    assert (await bank._store.known([], [])).version == version
+    assert (await bank._store.look_up([], [])).version == version

@@ -8,9 +8,9 @@ import pytest
 from recollect.domain.entities import EntityKind
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.time import Precision
-from recollect.retain.extract import MOST_NAMES, MOST_TIMES, extract, item_of
-from recollect.retain.turns import turns_of
-from recollect.text.terms import terms
+from recollect.retain.extract import MOST_NAMES, MOST_TIMES, extract_turn, make_item
+from recollect.retain.turns import group_turns
+from recollect.text.terms import extract_terms
 
 SAID = datetime(2023, 8, 20, 18, tzinfo=UTC)
 RECORDED = datetime(2024, 1, 1, tzinfo=UTC)
@@ -34,16 +34,16 @@ def turn_of(text, answer=None, captions=()):
     said = [stored(0, text, captions=captions)]
     if answer is not None:
         said.append(stored(1, answer, Role.ASSISTANT))
-    (turn,) = turns_of(said, last=None)
+    (turn,) = group_turns(said, last=None)
     return turn
 
 
 def read(text, answer=None, *, captions=(), known=(), speakers=("Ada",)):
-    return extract(turn_of(text, answer, captions), frozenset(known), frozenset(speakers))
+    return extract_turn(turn_of(text, answer, captions), frozenset(known), frozenset(speakers))
 
 
 def item(text, answer=None, captions=()):
-    return item_of(turn_of(text, answer, captions), read(text, answer, captions=captions), 7)
+    return make_item(turn_of(text, answer, captions), read(text, answer, captions=captions), 7)
 
 
 def names(extracted):
@@ -68,14 +68,14 @@ def test_relative_words_mean_dates():
 
 def test_the_dates_that_words_mean_are_searched_too():
     found = read("I ran a marathon yesterday.").terms
-    assert np.isin(terms("19 August 2023"), found).all()
-    assert np.isin(terms("marathon yesterday"), found).all()
-    assert not np.isin(terms("2023"), read("I ran a marathon.").terms).any()
+    assert np.isin(extract_terms("19 August 2023"), found).all()
+    assert np.isin(extract_terms("marathon yesterday"), found).all()
+    assert not np.isin(extract_terms("2023"), read("I ran a marathon.").terms).any()
 
 
 def test_terms_are_those_of_all_parts_repeats_kept():
     extracted = read("red red bicycle", "a blue bicycle", captions=("green door",))
-    expected = terms("red red bicycle green door blue bicycle")
+    expected = extract_terms("red red bicycle green door blue bicycle")
     assert sorted(extracted.terms.tolist()) == sorted(expected.tolist())
     assert extracted.terms.dtype == np.uint32
     assert read("the of and").terms.size == 0
@@ -85,7 +85,7 @@ def test_times_and_names_are_read_from_the_opening_words_alone():
     extracted = read("What do you think?", "On 5 May 2020 we saw Elizabeth Warrington in Paris.")
     assert extracted.occurrences == ()
     assert extracted.names == ()
-    assert np.isin(terms("elizabeth paris"), extracted.terms).all()
+    assert np.isin(extract_terms("elizabeth paris"), extracted.terms).all()
     other = read("Then we saw Elizabeth Warrington in Paris on 5 May 2020.", "Nice.")
     assert names(other) == {"Elizabeth Warrington", "Paris"}
     assert other.occurrences[0].interval.start == datetime(2020, 5, 5, tzinfo=UTC)
@@ -100,14 +100,14 @@ def test_captions_belong_to_the_opening_words():
 def test_a_found_name_knows_its_company_and_its_moment():
     found = {one.surface: one for one in read("Then we saw Elizabeth Warrington in Paris.").names}
     paris = found["Paris"]
-    assert (paris.item, paris.at, paris.together) == ("turn:0:m0", SAID, ("Elizabeth Warrington",))
-    assert found["Elizabeth Warrington"].together == ("Paris",)
+    assert (paris.item, paris.at, paris.other_names) == ("turn:0:m0", SAID, ("Elizabeth Warrington",))
+    assert found["Elizabeth Warrington"].other_names == ("Paris",)
     assert isinstance(paris.kind, EntityKind)
 
 
 def test_a_name_is_found_once_and_not_in_its_own_company():
     (found,) = read("Then we saw Elizabeth Warrington, and Elizabeth Warrington waved.").names
-    assert found.together == ()
+    assert found.other_names == ()
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from recollect.domain.entities import Entity, EntityKind, Mention
 from recollect.errors import NaiveDatetime
-from recollect.retain.directory import BLOCK, CANDIDATES, Directory, Resolution, entity_id, normalise
-from recollect.retain.resolve import Found, ResolveSettings, resolve, undo
+from recollect.retain.directory import (
+    CANDIDATES,
+    MAX_BLOCK_SIZE,
+    EntityDirectory,
+    Resolution,
+    make_entity_id,
+    normalize_surface,
+)
+from recollect.retain.resolve import NameOccurrence, ResolveSettings, plan_undo, resolve_names
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 P, L, X, G = EntityKind.PERSON, EntityKind.LOCATION, EntityKind.OTHER, EntityKind.ORGANIZATION
@@ -26,13 +33,13 @@ def found(
     item: str = "item:1",
     at: datetime = NOON,
     together: tuple[str, ...] = (),
-) -> Found:
-    return Found(item=item, surface=surface, kind=kind, at=at, together=together)
+) -> NameOccurrence:
+    return NameOccurrence(item=item, surface=surface, kind=kind, at=at, other_names=together)
 
 
-def directory(*mentions: Found) -> Directory:
-    made = Directory()
-    made.apply(resolve(mentions, made))
+def directory(*mentions: NameOccurrence) -> EntityDirectory:
+    made = EntityDirectory()
+    made.apply(resolve_names(mentions, made))
     return made
 
 
@@ -94,16 +101,16 @@ APART = [
 
 @pytest.mark.parametrize(("known", "new", "kind", "new_kind"), MERGED)
 def test_merges(known: str, new: str, kind: EntityKind, new_kind: EntityKind) -> None:
-    told = resolve([found(known, kind), found(new, new_kind, item="item:2")], Directory())
+    told = resolve_names([found(known, kind), found(new, new_kind, item="item:2")], EntityDirectory())
     (merge,) = told.merges
-    assert (merge.surface, merge.entity) == (new, entity_id(normalise(known)))
+    assert (merge.surface, merge.entity) == (new, make_entity_id(normalize_surface(known)))
     assert [entity.name for entity in told.entities] == [known]
     assert [mention.entity for mention in told.mentions] == [merge.entity] * 2
 
 
 @pytest.mark.parametrize(("known", "new", "kind", "new_kind"), APART)
 def test_stay_apart(known: str, new: str, kind: EntityKind, new_kind: EntityKind) -> None:
-    told = resolve([found(known, kind), found(new, new_kind)], Directory())
+    told = resolve_names([found(known, kind), found(new, new_kind)], EntityDirectory())
     assert told.merges == ()
     assert len({mention.entity for mention in told.mentions}) == 2
 
@@ -128,7 +135,7 @@ def test_stay_apart(known: str, new: str, kind: EntityKind, new_kind: EntityKind
     ],
 )
 def test_spellings_of_one_name_need_no_merge(one: str, other: str) -> None:
-    told = resolve([found(one), found(other)], Directory())
+    told = resolve_names([found(one), found(other)], EntityDirectory())
     assert told.merges == ()
     assert len(told.entities) == 1
     assert [mention.surface for mention in told.mentions] == [one, other]
@@ -136,12 +143,12 @@ def test_spellings_of_one_name_need_no_merge(one: str, other: str) -> None:
 
 @pytest.mark.parametrize("surface", ["", "  ", "\t"])
 def test_blank_surfaces_are_left_out(surface: str) -> None:
-    assert resolve([found(surface)], Directory()) == Resolution()
+    assert resolve_names([found(surface)], EntityDirectory()) == Resolution()
 
 
 @pytest.mark.parametrize("surface", ["🙂", "\0", "\ud800", "...", "§", "ﷺ"])
 def test_odd_surfaces_are_entities(surface: str) -> None:
-    (entity,) = resolve([found(surface)], Directory()).entities
+    (entity,) = resolve_names([found(surface)], EntityDirectory()).entities
     assert entity.name == surface
 
 
@@ -152,7 +159,7 @@ def test_scores_are_equation_two() -> None:
         found("Babbage", P, together=("Ada Lovelace",)),
     )
     later = NOON + timedelta(days=3)
-    told = resolve([found("Ada Lovelase", P, item="item:2", at=later, together=("Babbage", "Zebedee"))], known)
+    told = resolve_names([found("Ada Lovelase", P, item="item:2", at=later, together=("Babbage", "Zebedee"))], known)
     (merge,) = told.merges
     assert merge.string == pytest.approx(1 - 1 / 12)  # one edit in twelve characters
     assert merge.cooccurrence == pytest.approx(1 / 2)
@@ -163,7 +170,7 @@ def test_scores_are_equation_two() -> None:
 
 def test_a_first_name_alone_scores_its_string() -> None:
     known = directory(found("Ada Lovelace", P))
-    (merge,) = resolve([found("Ada", P, at=NOON + timedelta(days=3000))], known).merges
+    (merge,) = resolve_names([found("Ada", P, at=NOON + timedelta(days=3000))], known).merges
     assert merge.score == pytest.approx(0.6)
     assert (merge.string, merge.cooccurrence) == (1.0, 0.0)
 
@@ -171,32 +178,32 @@ def test_a_first_name_alone_scores_its_string() -> None:
 def test_a_mistake_needs_nearness_or_company() -> None:
     known = directory(found("Elizabeth", P, together=("Bath",)), found("Bath", L, together=("Elizabeth",)))
     late = NOON + timedelta(days=400)
-    assert resolve([found("Elisabeth", P, at=late)], known).merges == ()
-    assert len(resolve([found("Elisabeth", P, at=late, together=("Bath",))], known).merges) == 1
+    assert resolve_names([found("Elisabeth", P, at=late)], known).merges == ()
+    assert len(resolve_names([found("Elisabeth", P, at=late, together=("Bath",))], known).merges) == 1
 
 
 def test_a_new_surname_needs_nearness_or_company() -> None:
     known = directory(found("John", P))
-    assert resolve([found("John Irving", P, at=NOON + timedelta(days=30))], known).merges == ()
-    assert resolve([found("John Irving", P, together=("John",))], known).merges == ()
+    assert resolve_names([found("John Irving", P, at=NOON + timedelta(days=30))], known).merges == ()
+    assert resolve_names([found("John Irving", P, together=("John",))], known).merges == ()
 
 
 def test_a_shared_first_name_merges_with_nobody() -> None:
     known = directory(found("Ada Lovelace", P), found("Ada Byron", X))
-    assert resolve([found("Ada", P)], known).merges == ()
+    assert resolve_names([found("Ada", P)], known).merges == ()
 
 
 def test_a_second_full_name_is_another_person() -> None:
     known = directory(found("Ada", P), found("Ada Lovelace", P))
     assert len(known) == 1
-    assert resolve([found("Ada Byron", P)], known).merges == ()
-    assert {one.entity for one in resolve([found("Ada")], known).mentions} == {entity_id("ada")}
+    assert resolve_names([found("Ada Byron", P)], known).merges == ()
+    assert {one.entity for one in resolve_names([found("Ada")], known).mentions} == {make_entity_id("ada")}
 
 
 def test_a_tie_is_no_merge() -> None:
     known = directory(found("Hallingwarth", P), found("Hollingwerth", P))
     assert len(known) == 2
-    told = resolve([found("Hollingwarth", P)], known)
+    told = resolve_names([found("Hollingwarth", P)], known)
     assert told.merges == ()
 
 
@@ -204,62 +211,64 @@ def test_the_margin_is_a_setting() -> None:
     known = directory(found("Rosenberger", P), found("Rosenbörgar", P))
     assert len(known) == 2
     one = [found("Rosenbergar", P)]
-    assert len(resolve(one, known, ResolveSettings(margin=0)).merges) == 1
-    assert resolve(one, known).merges == ()
+    assert len(resolve_names(one, known, ResolveSettings(margin=0)).merges) == 1
+    assert resolve_names(one, known).merges == ()
 
 
 def test_times_and_kind_are_updated() -> None:
     early, late = NOON - timedelta(days=9), NOON + timedelta(days=9)
     known = directory(found("Toby"))
-    (entity,) = resolve([found("Toby", P, at=late), found("toby", L, at=early)], known).entities
-    assert entity == Entity(id=entity_id("toby"), name="Toby", kind=P, first_seen=early, last_seen=late)
-    assert resolve([found("Toby")], known).entities == ()  # nothing new
+    (entity,) = resolve_names([found("Toby", P, at=late), found("toby", L, at=early)], known).entities
+    assert entity == Entity(id=make_entity_id("toby"), name="Toby", kind=P, first_seen=early, last_seen=late)
+    assert resolve_names([found("Toby")], known).entities == ()  # nothing new
 
 
 def test_resolving_leaves_the_directory_alone() -> None:
     known = directory(found("Ada Lovelace", P))
-    before = known.entity(entity_id("ada lovelace"))
-    resolve([found("Ada", P, at=NOON + timedelta(days=1)), found("Zoe", P)], known)
+    before = known.entity(make_entity_id("ada lovelace"))
+    resolve_names([found("Ada", P, at=NOON + timedelta(days=1)), found("Zoe", P)], known)
     assert len(known) == 1
     assert "Ada" not in known
     assert known.entity(before.id) == before
 
 
 def test_pairs_are_of_one_item() -> None:
-    told = resolve(
-        [found("Ada", together=("Bob",)), found("Bob", together=("Ada",)), found("Cid", item="2")], Directory()
+    told = resolve_names(
+        [found("Ada", together=("Bob",)), found("Bob", together=("Ada",)), found("Cid", item="2")], EntityDirectory()
     )
-    assert told.pairs == (tuple(sorted((entity_id("ada"), entity_id("bob")))),)
+    assert told.pairs == (tuple(sorted((make_entity_id("ada"), make_entity_id("bob")))),)
 
 
 def test_undo_gives_the_surface_its_own_entity() -> None:
-    known = Directory()
-    told = resolve([found("Ada Lovelace", P), found("Ada", P, item="item:2"), found("ADA", P, item="item:3")], known)
+    known = EntityDirectory()
+    told = resolve_names(
+        [found("Ada Lovelace", P), found("Ada", P, item="item:2"), found("ADA", P, item="item:3")], known
+    )
     known.apply(told)
     (merge,) = told.merges
     late = NOON + timedelta(days=2)
-    plan = undo(merge, told.mentions, at=late, kind=P, seen={"item:2": NOON, "item:3": late})
+    plan = plan_undo(merge, told.mentions, at=late, kind=P, seen={"item:2": NOON, "item:3": late})
     assert plan.merge == replace(merge, undone=late)
-    assert plan.entity == Entity(id=entity_id("ada"), name="Ada", kind=P, first_seen=NOON, last_seen=late)
+    assert plan.entity == Entity(id=make_entity_id("ada"), name="Ada", kind=P, first_seen=NOON, last_seen=late)
     assert plan.removed == told.mentions[1:]
     assert plan.added == tuple(
         Mention(entity=plan.entity.id, item=item, surface=surface)
         for item, surface in [("item:2", "Ada"), ("item:3", "ADA")]
     )
     known.undo(plan)
-    again = resolve([found("Ada", P, item="item:4"), found("Ada Lovelace", P, item="item:5")], known)
+    again = resolve_names([found("Ada", P, item="item:4"), found("Ada Lovelace", P, item="item:5")], known)
     assert again.merges == ()
     assert [one.entity for one in again.mentions] == [plan.entity.id, merge.entity]
 
 
 def test_an_undone_merge_is_never_redone() -> None:
-    told = resolve([found("Ada Lovelace", P), found("Ada", P)], Directory())
+    told = resolve_names([found("Ada Lovelace", P), found("Ada", P)], EntityDirectory())
     (merge,) = told.merges
-    plan = undo(merge, told.mentions, at=NOON)
+    plan = plan_undo(merge, told.mentions, at=NOON)
     lovelace = told.entities[0]
     # The store has the undone merge, but lost the entity that it made.
-    known = Directory(entities=[lovelace], aliases=[(lovelace.id, "Ada Lovelace", 1)], undone=[plan.merge])
-    again = resolve([found("Ada", P)], known)
+    known = EntityDirectory(entities=[lovelace], aliases=[(lovelace.id, "Ada Lovelace", 1)], undone=[plan.merge])
+    again = resolve_names([found("Ada", P)], known)
     assert again.merges == ()
     assert again.mentions[0].entity == plan.entity.id
 
@@ -268,26 +277,28 @@ def test_naive_times_are_refused() -> None:
     naive = NOON.replace(tzinfo=None)
     with pytest.raises(NaiveDatetime, match=r"Found\.at"):
         found("Ada", at=naive)
-    told = resolve([found("Ada Lovelace", P), found("Ada", P)], Directory())
+    told = resolve_names([found("Ada Lovelace", P), found("Ada", P)], EntityDirectory())
     with pytest.raises(NaiveDatetime, match="undo"):
-        undo(told.merges[0], told.mentions, at=naive)
+        plan_undo(told.merges[0], told.mentions, at=naive)
 
 
 def test_a_store_changed_by_hand_has_one_owner_for_a_surface() -> None:
     one, other = (Entity(id=id_, name=name, kind=P, first_seen=NOON, last_seen=NOON) for id_, name in ["aA", "bB"])
-    known = Directory(entities=[one, other], aliases=[("a", "Sam", 1), ("b", "sam", 2), ("gone", "Sam", 9)])
-    assert [mention.entity for mention in resolve([found("SAM")], known).mentions] == ["b"]
+    known = EntityDirectory(entities=[one, other], aliases=[("a", "Sam", 1), ("b", "sam", 2), ("gone", "Sam", 9)])
+    assert [mention.entity for mention in resolve_names([found("SAM")], known).mentions] == ["b"]
 
 
 def test_candidates_are_capped_and_the_latest_first() -> None:
-    many = [found(f"Ada N{n}", X, at=NOON + timedelta(minutes=n)) for n in range(10 * BLOCK)]
+    many = [found(f"Ada N{n}", X, at=NOON + timedelta(minutes=n)) for n in range(10 * MAX_BLOCK_SIZE)]
     known = directory(*many)
-    names = [entity.name for entity in known.candidates("Ada")]
-    assert names == [one.surface for one in reversed(many)][:BLOCK]
-    assert len(known.candidates("Ada N1 N2 N3 N4 N5 N6 N7 N8 N9")) <= CANDIDATES
-    known.apply(resolve([found("Ada N3", P, at=NOON + timedelta(days=9))], known))  # back into the block it had left
-    assert known.candidates("Ada")[0].name == "Ada N3"
-    assert known.candidates("Zebedee") == ()
+    names = [entity.name for entity in known.find_candidates("Ada")]
+    assert names == [one.surface for one in reversed(many)][:MAX_BLOCK_SIZE]
+    assert len(known.find_candidates("Ada N1 N2 N3 N4 N5 N6 N7 N8 N9")) <= CANDIDATES
+    known.apply(
+        resolve_names([found("Ada N3", P, at=NOON + timedelta(days=9))], known)
+    )  # back into the block it had left
+    assert known.find_candidates("Ada")[0].name == "Ada N3"
+    assert known.find_candidates("Zebedee") == ()
 
 
 # fmt: off
@@ -297,20 +308,20 @@ _SURFACES = st.sampled_from([
 ])
 # fmt: on
 _FOUND = st.builds(
-    Found,
+    NameOccurrence,
     item=st.sampled_from(["1", "2", "3"]),
     surface=_SURFACES,
     kind=st.sampled_from([P, L, X]),
     at=st.integers(0, 60).map(lambda day: NOON + timedelta(days=day)),
-    together=st.lists(_SURFACES, max_size=3).map(tuple),
+    other_names=st.lists(_SURFACES, max_size=3).map(tuple),
 )
 
 
-def in_batches(batches: list[list[Found]]) -> tuple[object, ...]:
-    made = Directory()
+def in_batches(batches: list[list[NameOccurrence]]) -> tuple[object, ...]:
+    made = EntityDirectory()
     told = []
     for batch in batches:
-        told.append(resolve(batch, made))
+        told.append(resolve_names(batch, made))
         made.apply(told[-1])
     entities = {entity.id: entity for one in told for entity in one.entities}
     return (
@@ -318,13 +329,13 @@ def in_batches(batches: list[list[Found]]) -> tuple[object, ...]:
         [merge for one in told for merge in one.merges],
         [pair for one in told for pair in one.pairs],
         entities,
-        [made.candidates(name) for name in ("Ada", "Byron", "Elizabeth", "Room 3")],
-        {key: sorted(made.names(key)) for key in entities},
+        [made.find_candidates(name) for name in ("Ada", "Byron", "Elizabeth", "Room 3")],
+        {key: sorted(made.list_names(key)) for key in entities},
     )
 
 
 @given(st.lists(_FOUND, max_size=12), st.integers(0, 12))
-def test_batching_changes_nothing(mentions: list[Found], cut: int) -> None:
+def test_batching_changes_nothing(mentions: list[NameOccurrence], cut: int) -> None:
     assert in_batches([mentions]) == in_batches([mentions[:cut], mentions[cut:]])
     assert in_batches([mentions]) == in_batches([[one] for one in mentions])
 
@@ -340,19 +351,19 @@ def test_batching_changes_nothing_where_blocks_overflow(seen: list[tuple[int, in
 
 
 @given(st.lists(_FOUND, max_size=12))
-def test_a_rebuilt_directory_decides_the_same(mentions: list[Found]) -> None:
-    kept = Directory()
-    told = resolve(mentions, kept)
+def test_a_rebuilt_directory_decides_the_same(mentions: list[NameOccurrence]) -> None:
+    kept = EntityDirectory()
+    told = resolve_names(mentions, kept)
     kept.apply(told)
     aliases = [(mention.entity, mention.surface, 1) for mention in told.mentions]
-    rebuilt = Directory(entities=told.entities, aliases=aliases, pairs=told.pairs)
+    rebuilt = EntityDirectory(entities=told.entities, aliases=aliases, pairs=told.pairs)
     probe = [
         found(surface, P, at=NOON + timedelta(days=61)) for surface in ("Ada L.", "Lovelaca", "Elizabetta", "Byron")
     ]
-    assert resolve(probe, kept) == resolve(probe, rebuilt)
+    assert resolve_names(probe, kept) == resolve_names(probe, rebuilt)
 
 
 @given(st.text(st.characters(), max_size=30))
 def test_any_surface_is_normalised(surface: str) -> None:
-    assert normalise(surface) == normalise(f" {surface} ")
-    assert bool(normalise(surface)) == bool(surface.strip())
+    assert normalize_surface(surface) == normalize_surface(f" {surface} ")
+    assert bool(normalize_surface(surface)) == bool(surface.strip())

@@ -13,10 +13,17 @@ from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.segments import Segment
 from recollect.errors import InvalidInput
 from recollect.retain.encode import EncodeSettings, TurnEncoder
-from recollect.retain.segments import SegmentSettings, line_counts, line_of, read_segment, segment_text, words_in
+from recollect.retain.segments import (
+    SegmentSettings,
+    build_segment_text,
+    count_line_tokens,
+    cut_words,
+    read_segment,
+    render_line,
+)
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import HashEmbedder
-from recollect.text.tokens import count_tokens, pieces
+from recollect.text.tokens import count_tokens, split_pieces
 
 AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
@@ -37,21 +44,21 @@ def said(text, key="m1", speaker="Ada", at=AT, captions=()):
 
 class TestLines:
     def test_a_line_says_when_and_who_and_all_the_words(self):
-        assert line_of(said("I met Toby.")) == "[Mon 2023-05-08 13:56] Ada: I met Toby.\n"
+        assert render_line(said("I met Toby.")) == "[Mon 2023-05-08 13:56] Ada: I met Toby.\n"
 
     def test_the_time_is_that_of_the_speaker(self):
         at = AT.astimezone(timezone(timedelta(hours=-9)))
-        assert line_of(said("Hi", at=at)) == "[Mon 2023-05-08 04:56] Ada: Hi\n"
-        assert line_of(said("Hi", at=datetime(33, 4, 3, tzinfo=UTC))) == "[Sun 0033-04-03 00:00] Ada: Hi\n"
+        assert render_line(said("Hi", at=at)) == "[Mon 2023-05-08 04:56] Ada: Hi\n"
+        assert render_line(said("Hi", at=datetime(33, 4, 3, tzinfo=UTC))) == "[Sun 0033-04-03 00:00] Ada: Hi\n"
 
     def test_no_message_can_pass_for_another(self):
         message = said("one\n[Mon 2023-05-08 13:57] Ben: two\r\nthree", speaker="Ada\nLove lace", captions=("a dog",))
-        assert line_of(message) == (
+        assert render_line(message) == (
             "[Mon 2023-05-08 13:56] Ada Love lace: one\n    [Mon 2023-05-08 13:57] Ben: two\n    three\n    [a dog]\n"
         )
 
     def test_a_message_without_words_has_a_line(self):
-        assert line_of(said("")) == "[Mon 2023-05-08 13:56] Ada: \n"
+        assert render_line(said("")) == "[Mon 2023-05-08 13:56] Ada: \n"
 
 
 ODD = ["Toby", "Ada:", " ", "  ", "\n", "\r", "\u2028", "\x85", "\t", "<s>", "<", "<0x0A>", "\u2581", "\ud83d"]
@@ -66,9 +73,9 @@ class TestCounts:
     def test_lines_are_counted_as_if_they_were_put_together(self, given_):
         messages = [said(text, speaker=speaker) for speaker, text in given_]
         _tokenizer._counts.clear()
-        expected = [sum(map(len, _tokenizer.encode(list(pieces(line_of(one)))))) for one in messages]
+        expected = [sum(map(len, _tokenizer.encode(list(split_pieces(render_line(one)))))) for one in messages]
         _tokenizer._counts.clear()
-        assert line_counts(messages) == expected
+        assert count_line_tokens(messages) == expected
 
     def test_no_token_goes_on_behind_a_blank_or_around_a_lines_end(self):
         vocabulary = _tokenizer.load_tokenizer().get_vocab()
@@ -84,17 +91,17 @@ class TestEdges:
 
     def text(self, start=0, end=None):
         cut = Segment(number=3, first="m1", start=start, last="m1", end=end)
-        return segment_text(cut, [self.MESSAGE])
+        return build_segment_text(cut, [self.MESSAGE])
 
     def test_a_segment_that_begins_in_a_message_repeats_its_head(self):
         held = self.text(start=self.HEAD_TOKENS + 2)
         assert held.text == f"{self.HEAD}... three four\n"
         assert (held.lines, held.messages) == ((held.text,), (self.MESSAGE,))
-        assert held.tokens == count_tokens(line_of(self.MESSAGE)) - self.HEAD_TOKENS - 2
+        assert held.tokens == count_tokens(render_line(self.MESSAGE)) - self.HEAD_TOKENS - 2
 
     def test_a_segment_that_begins_in_a_head_has_the_line(self):
-        assert self.text(start=2).text == line_of(self.MESSAGE)
-        assert self.text(start=self.HEAD_TOKENS).text == line_of(self.MESSAGE)
+        assert self.text(start=2).text == render_line(self.MESSAGE)
+        assert self.text(start=self.HEAD_TOKENS).text == render_line(self.MESSAGE)
 
     def test_a_segment_ends_where_its_last_token_does(self):
         held = self.text(end=self.HEAD_TOKENS + 2)
@@ -104,15 +111,15 @@ class TestEdges:
     def test_a_segment_can_lie_within_one_message(self):
         held = self.text(start=self.HEAD_TOKENS + 1, end=self.HEAD_TOKENS + 3)
         assert (held.text, held.tokens) == (f"{self.HEAD}... two three", 2)
-        assert words_in(Segment(number=0, first="m1", start=self.HEAD_TOKENS + 1, last="m1"), self.MESSAGE) == (
+        assert cut_words(Segment(number=0, first="m1", start=self.HEAD_TOKENS + 1, last="m1"), self.MESSAGE) == (
             "two three four"
         )
 
     def test_edges_are_those_of_the_messages_they_name(self):
         """What is left where they are not there, by ``as_of`` or by forgetting, is whole."""
         cut = Segment(number=0, first="m0", start=9, last="m2", end=1)
-        held = segment_text(cut, [self.MESSAGE])
-        assert (held.text, held.sealed) == (line_of(self.MESSAGE), False)
+        held = build_segment_text(cut, [self.MESSAGE])
+        assert (held.text, held.sealed) == (render_line(self.MESSAGE), False)
 
 
 @pytest.mark.parametrize(("length", "overlap"), [(0, 0), (10, 10), (10, -1), (10, 11)])
@@ -164,7 +171,7 @@ class TestStream:
         for (one, _), (other, _) in pairwise(segments):
             assert (one.last, one.end) == (other.first, other.start) or other.start == 0
         for id_, line in by_id.items():
-            parts = [words_in(s, m) for s, held in segments for m in held.messages if m.id == id_]
+            parts = [cut_words(s, m) for s, held in segments for m in held.messages if m.id == id_]
             assert "".join("".join(parts).split()) == "".join(line.partition("A: ")[2].split())
 
 
@@ -180,7 +187,7 @@ async def kept(texts, window, cuts):
         await store.commit(await encoder.encode(messages[start:end], session="s", reader=store, now=AT))
     segments = [(segment, await read_segment(store, segment.number)) for segment in await store.segments()]
     summaries = [entry async for part in store.dump() for entry in part.items if entry.item.id.startswith("summary:")]
-    lines = [(message.id, line_of(message)) for message in await store.messages()]
+    lines = [(message.id, render_line(message)) for message in await store.messages()]
     plain = [(entry.item, entry.vector.tobytes(), entry.terms.tobytes()) for entry in summaries]
     stream = await store.stream()
     await folder.close()

@@ -7,9 +7,16 @@ import numpy as np
 from recollect.domain.items import ItemKind
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.segments import Segment
-from recollect.retain.summarise import OPENING, SUMMARY_TOKENS, Sentence, central, extracted, index_summaries
+from recollect.retain.extractive_summary import (
+    OPENING,
+    SUMMARY_TOKENS,
+    Sentence,
+    extract_summary,
+    index_summaries,
+    select_central,
+)
 from recollect.testing.models import HashEmbedder
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 from recollect.text.tokens import count_tokens
 
 AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -31,7 +38,7 @@ def said(n, text, speaker="Ada", session="s", captions=()):
 
 def extract(*messages, known=frozenset(), **edges):
     segment = Segment(number=7, first=messages[0].id, last=messages[-1].id, **edges)
-    return extracted(segment, messages, known)
+    return extract_summary(segment, messages, known)
 
 
 SHELTER = (
@@ -65,7 +72,7 @@ async def test_it_is_found_by_its_own_words():
     item = extract(*SHELTER)
     (entry,) = await index_summaries([item], HashEmbedder())
     assert entry.item == item
-    assert entry.terms.tolist() == terms(item.text).tolist()
+    assert entry.terms.tolist() == extract_terms(item.text).tolist()
     assert np.allclose(entry.vector, (await HashEmbedder().embed([item.text]))[0])
 
 
@@ -106,7 +113,10 @@ class TestCentral:
     SHORT = Sentence(text="wow", terms=frozenset({1, 2}), tokens=1)
 
     def chosen(self, tokens):
-        return [sentence.text for sentence in central([self.SOUP, self.SHORT, self.DOGS, self.MORE, self.LAST], tokens)]
+        return [
+            sentence.text
+            for sentence in select_central([self.SOUP, self.SHORT, self.DOGS, self.MORE, self.LAST], tokens)
+        ]
 
     def test_what_is_said_most_comes_first(self):
         """MORE and LAST weigh (2 + 2 + sqrt(2) + 1) / sqrt(4) = 3.2, DOGS (2 + 2 + 1 + 1) / 2 = 3."""
@@ -122,4 +132,4 @@ class TestCentral:
         assert self.chosen(-5) == []
 
     def test_words_of_no_substance_are_left_out(self):
-        assert central([self.SHORT], 100) == []
+        assert select_central([self.SHORT], 100) == []

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from recollect import Memory, Message, Role
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import StoredMessage
-from recollect.retain.turns import PASSAGE_CHARACTERS, Part, earlier, parts_of, spoken, turn_from, turns_of
+from recollect.retain.turns import (
+    PASSAGE_CHARACTERS,
+    TurnPart,
+    group_turns,
+    list_earlier_turns,
+    render_message,
+    restore_turn,
+    split_parts,
+)
 from recollect.testing.models import HashEmbedder
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -36,7 +44,7 @@ def message(position, letter, text="", **more):
 
 
 def grouped(letters, **more):
-    turns = turns_of([message(n, letter) for n, letter in enumerate(letters)], last=None, **more)
+    turns = group_turns([message(n, letter) for n, letter in enumerate(letters)], last=None, **more)
     return ["".join(str(part.message.position) for part in turn.parts) for turn in turns]
 
 
@@ -61,7 +69,7 @@ def test_an_answer_joins_what_it_answers(letters, turns):
 
 
 def test_turns_have_places_and_ids():
-    turns = turns_of([message(n, letter) for n, letter in enumerate("uauu")], last=None)
+    turns = group_turns([message(n, letter) for n, letter in enumerate("uauu")], last=None)
     assert [(turn.id, turn.order) for turn in turns] == [
         ("turn:0:m0", 0),
         ("turn:0:m2", 2 * PLACE),
@@ -72,19 +80,19 @@ def test_turns_have_places_and_ids():
 
 
 def test_the_last_turn_is_given_again_only_with_an_answer_in_it():
-    (last,) = turns_of([message(0, "u")], last=None)
-    answered = turns_of([message(1, "a"), message(2, "u")], last=last)
+    (last,) = group_turns([message(0, "u")], last=None)
+    answered = group_turns([message(1, "a"), message(2, "u")], last=last)
     assert [(turn.id, turn.order, len(turn.parts)) for turn in answered] == [
         ("turn:0:m0", 0, 2),
         ("turn:0:m2", 2 * PLACE, 1),
     ]
-    other = turns_of([message(1, "u"), message(2, "a")], last=last)
+    other = group_turns([message(1, "u"), message(2, "a")], last=last)
     assert [(turn.id, turn.order, len(turn.parts)) for turn in other] == [("turn:0:m1", PLACE, 2)]
-    assert turns_of([], last=last) == []
+    assert group_turns([], last=last) == []
 
 
 def test_captions_are_spoken_after_the_words():
-    assert spoken(message(0, "u", "Look!", captions=("a cat", "a \n dog"))) == "Look!\n[a cat]\n[a \n dog]"
+    assert render_message(message(0, "u", "Look!", captions=("a cat", "a \n dog"))) == "Look!\n[a cat]\n[a \n dog]"
 
 
 WORDS = st.sampled_from(["word", "wörd. ", "\n", "\n\n", " ", ". ", "x" * 700, "字", "🐕"])
@@ -98,8 +106,8 @@ WORDS = st.sampled_from(["word", "wörd. ", "\n", "\n\n", " ", ". ", "x" * 700, 
 def test_the_parts_of_a_long_message_are_its_words_exactly(runs):
     text = "".join(word * times for word, times in runs)[:40_000]
     long = message(0, "u", text or "-", captions=("a cat",))
-    parts = list(parts_of(long))
-    assert "".join(part.text for part in parts) == spoken(long)
+    parts = list(split_parts(long))
+    assert "".join(part.text for part in parts) == render_message(long)
     assert [part.number for part in parts] == list(range(len(parts)))
     assert all(0 < len(part.text) <= PASSAGE_CHARACTERS for part in parts)
     assert all(len(part.text) >= PASSAGE_CHARACTERS // 2 for part in parts[:-1])
@@ -109,14 +117,14 @@ def test_the_parts_of_a_long_message_are_its_words_exactly(runs):
 def test_a_long_message_is_cut_after_the_best_end_there_is(mark):
     weaker = {"\n\n": "a\nb. c d ", "\n": "a. b c ", ". ": "a b ", " ": "a"}[mark]
     text = (weaker * 6000)[:5000] + mark + (weaker * 6000)[:900] + "z" * 400
-    first, second = parts_of(message(0, "u", text))
+    first, second = split_parts(message(0, "u", text))
     assert first.text.endswith(mark)
     assert len(first.text) == 5000 + len(mark)
     assert second.number == 1
 
 
 def test_long_messages_open_a_turn_a_passage():
-    turns = turns_of([message(0, "u", "x" * 13_000), message(1, "a"), message(2, "u")], last=None)
+    turns = group_turns([message(0, "u", "x" * 13_000), message(1, "a"), message(2, "u")], last=None)
     assert [(turn.id, turn.order, len(turn.parts)) for turn in turns] == [
         ("turn:0:m0", 0, 1),
         ("turn:1:m0", 1, 1),
@@ -127,13 +135,13 @@ def test_long_messages_open_a_turn_a_passage():
 
 def test_an_answer_that_would_make_too_much_opens_a_turn():
     long = "y" * PASSAGE_CHARACTERS
-    turns = turns_of([message(0, "u"), *(message(n, "a", long) for n in (1, 2, 3))], last=None)
+    turns = group_turns([message(0, "u"), *(message(n, "a", long) for n in (1, 2, 3))], last=None)
     assert [[part.message.position for part in turn.parts] for turn in turns] == [[0, 1], [2, 3]]
     assert all(len(turn.text) <= 2 * PASSAGE_CHARACTERS + 20 for turn in turns)
 
 
 def test_the_rest_of_a_long_answer_opens_turns_of_its_own():
-    turns = turns_of([message(0, "u"), message(1, "a", "y" * 7000), message(2, "a")], last=None)
+    turns = group_turns([message(0, "u"), message(1, "a", "y" * 7000), message(2, "a")], last=None)
     assert [(turn.id, [part.message.position for part in turn.parts]) for turn in turns] == [
         ("turn:0:m0", [0, 1]),
         ("turn:1:m1", [1, 2]),
@@ -144,8 +152,8 @@ def test_the_rest_of_a_long_answer_opens_turns_of_its_own():
 @pytest.mark.parametrize("length", [10, 13_000])
 def test_a_turn_is_made_again_from_its_item(letters, length):
     said = [message(n, letter, "z" * length if n == 0 else "") for n, letter in enumerate(letters)]
-    for turn in turns_of(said, last=None):
-        assert turn_from(kept(turn), list(reversed(said))) == turn
+    for turn in group_turns(said, last=None):
+        assert restore_turn(kept(turn), list(reversed(said))) == turn
 
 
 def kept(turn):
@@ -174,31 +182,31 @@ def kept(turn):
 )
 def test_what_is_left_of_a_turn_is_one_turn(letters, left, rest):
     said = [message(n, letter) for n, letter in enumerate(letters)]
-    (turn,) = turns_of(said, last=None)
-    less = turn_from(kept(turn), [said[n] for n in left])
+    (turn,) = group_turns(said, last=None)
+    less = restore_turn(kept(turn), [said[n] for n in left])
     assert "".join(str(part.message.position) for part in less.parts) == rest
     assert less.text.startswith(f"words {rest[0]}")
 
 
 def test_what_is_left_of_a_passages_turn_is_that_passage():
     said = [message(0, "u", "x" * 13_000), message(1, "a")]
-    turns = turns_of(said, last=None)
-    assert turn_from(kept(turns[2]), said[:1]).parts == turns[2].parts[:1]
-    assert turn_from(kept(turns[2]), said[1:]).id == "turn:0:m1"
+    turns = group_turns(said, last=None)
+    assert restore_turn(kept(turns[2]), said[:1]).parts == turns[2].parts[:1]
+    assert restore_turn(kept(turns[2]), said[1:]).id == "turn:0:m1"
 
 
 def test_what_a_turn_was_before_its_answers_were_recorded():
     at = [NOON + timedelta(hours=hours) for hours in (0, 0, 2, 1, 5)]  # one clock went back
     said = [replace(message(n, letter), recorded=at[n]) for n, letter in enumerate("uaaaa")]
-    (turn,) = turns_of(said, last=None)
-    assert [(until, len(then.parts)) for until, then in earlier(turn)] == [(at[2], 2), (at[4], 4)]
-    assert all(turn.text.startswith(then.text) for _, then in earlier(turn))
-    assert earlier(turns_of(said[:2], last=None)[0]) == []
+    (turn,) = group_turns(said, last=None)
+    assert [(until, len(then.parts)) for until, then in list_earlier_turns(turn)] == [(at[2], 2), (at[4], 4)]
+    assert all(turn.text.startswith(then.text) for _, then in list_earlier_turns(turn))
+    assert list_earlier_turns(group_turns(said[:2], last=None)[0]) == []
 
 
 def test_a_part_is_a_message_with_some_of_its_words():
     said = message(0, "u", "hello")
-    assert list(parts_of(said)) == [Part(message=said, text="hello", number=0)]
+    assert list(split_parts(said)) == [TurnPart(message=said, text="hello", number=0)]
 
 
 LENGTHS = st.sampled_from([5, 40, 5990, 6001, 12_500])

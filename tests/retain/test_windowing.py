@@ -7,9 +7,9 @@ import pytest
 from recollect import Message
 from recollect.domain.segments import Segment, Stream
 from recollect.retain.encode import EncodeSettings, TurnEncoder
-from recollect.retain.segments import SegmentSettings, line_of, read_segment
-from recollect.retain.windowing import advanced, windowed
-from recollect.store.protocol import Selection
+from recollect.retain.segments import SegmentSettings, read_segment, render_line
+from recollect.retain.windowing import advance_stream, window_messages
+from recollect.store.protocol import ForgetSelection
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import HashEmbedder
 from recollect.text.tokens import count_tokens
@@ -53,7 +53,7 @@ class TestAdvanced:
     STREAM = Stream(length=10, overlap=3)
 
     def test_from_the_beginning(self):
-        stream, windows = advanced(self.STREAM, [("a", 8), ("b", 8), ("c", 8)], ())
+        stream, windows = advance_stream(self.STREAM, [("a", 8), ("b", 8), ("c", 8)], ())
         assert stream == Stream(length=10, overlap=3, tokens=24, last="c")
         assert windows == (
             Segment(number=0, first="a", start=0, last="b", end=2),
@@ -66,14 +66,14 @@ class TestAdvanced:
         stream, windows = self.STREAM, ()
         sealed = []
         for id_ in "abc":
-            stream, windows = advanced(stream, [(id_, 8)], [w for w in windows if not w.sealed])
-            sealed += [window for window in windows if window.sealed]
-        whole = advanced(self.STREAM, [(id_, 8) for id_ in "abc"], ())
+            stream, windows = advance_stream(stream, [(id_, 8)], [w for w in windows if not w.is_sealed])
+            sealed += [window for window in windows if window.is_sealed]
+        whole = advance_stream(self.STREAM, [(id_, 8) for id_ in "abc"], ())
         assert (stream, sorted([*sealed, windows[-1]], key=lambda window: window.number)) == (whole[0], [*whole[1]])
 
     def test_windows_count_from_where_the_length_changed(self):
         stood = Stream(length=10, overlap=3, base=100, number=40, tokens=108, last="a")
-        _, windows = advanced(
+        _, windows = advance_stream(
             stood, [("b", 3)], [Segment(number=40, first="z"), Segment(number=41, first="z", start=7)]
         )
         assert windows == (Segment(number=40, first="z", last="b", end=2), Segment(number=41, first="z", start=7))
@@ -92,18 +92,18 @@ async def test_a_retain_that_seals_nothing_writes_the_cursor_alone(store):
 async def test_without_segments_there_are_none(store):
     changes = await keep(store, encoder(), 1)
     assert (changes.segments, changes.stream) == ((), None)
-    assert (await encoder().catch_up(reader=store)).empty
+    assert (await encoder().catch_up(reader=store)).is_empty
 
 
 async def test_what_is_sealed_has_an_extract_in_the_same_changes_and_keeps_its_text(store):
     streamed = encoder(3 * COST, COST)
     await keep(store, streamed, 1)
     changes = await keep(store, streamed, 2, 3, 4)
-    assert [segment.sealed for segment in changes.segments] == [True, False]
+    assert [segment.is_sealed for segment in changes.segments] == [True, False]
     (summary,) = [entry.item for entry in changes.items if entry.item.kind == "summary"]
     assert (summary.id, summary.sources, summary.label) == ("summary:0", ("m1", "m2", "m3"), "extractive")
     text = (await read_segment(store, 0)).text
-    assert text == "".join(line_of(message) for message in (await store.messages())[:3])
+    assert text == "".join(render_line(message) for message in (await store.messages())[:3])
     await keep(store, streamed, *range(5, 20))
     assert (await read_segment(store, 0)).text == text
     assert await store.items(["summary:0"]) == [summary]
@@ -149,7 +149,7 @@ async def test_what_was_kept_without_segments_is_put_in_first(store):
     assert [(s.number, s.first, s.last) for s in await store.segments()][2:] == [(2, "m5", "m6")]
     assert await store.unsegmented() == []
     assert "walk 5" in await everything(store)
-    assert (await encoder(2 * COST).catch_up(reader=store)).empty
+    assert (await encoder(2 * COST).catch_up(reader=store)).is_empty
 
 
 async def test_what_was_forgotten_counts_for_where_windows_end(store):
@@ -202,7 +202,7 @@ async def test_as_of_leaves_out_what_was_recorded_later(store):
     messages = await store.messages()
     held = await read_segment(store, 0, as_of=AT.replace(hour=15))
     assert (held.messages, held.sealed, held.tokens) == (tuple(messages[:2]), False, 2 * COST)
-    assert held.text == "".join(map(line_of, messages[:2]))
+    assert held.text == "".join(map(render_line, messages[:2]))
     assert (await read_segment(store, 0, as_of=AT)).messages == ()
     assert (await read_segment(store, 0, as_of=AT.replace(hour=16))).sealed
     assert (await read_segment(store, 99)).text == ""
@@ -210,11 +210,11 @@ async def test_as_of_leaves_out_what_was_recorded_later(store):
 
 async def test_nothing_new_changes_nothing(store):
     await keep(store, encoder(3 * COST), 1)
-    assert await windowed((), store, SegmentSettings(length=3 * COST, overlap=0)) is None
-    assert (await keep(store, encoder(3 * COST), 1)).empty
+    assert await window_messages((), store, SegmentSettings(length=3 * COST, overlap=0)) is None
+    assert (await keep(store, encoder(3 * COST), 1)).is_empty
 
 
 async def forget(store, encoder, *messages):
-    selection = Selection(messages=messages)
-    torn = await store.torn(selection)
-    await store.forget(selection, await encoder.encode_again(torn, reader=store))
+    selection = ForgetSelection(messages=messages)
+    torn = await store.plan_forget(selection)
+    await store.forget(selection, await encoder.encode_remaining(torn, reader=store))

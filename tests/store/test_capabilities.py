@@ -8,7 +8,7 @@ from recollect import Memory, Message
 from recollect.domain.changes import Changeset
 from recollect.domain.segments import Stream
 from recollect.errors import MissingCapability
-from recollect.methods.emem.route import NOT_KEPT
+from recollect.methods.emem.router import NOT_KEPT
 from recollect.store.capabilities import require_capabilities, require_segments, require_triples, states_folder
 from recollect.store.protocol import Capability
 from recollect.store.sqlite.folder import SqliteFolder

@@ -10,9 +10,9 @@ import pytest
 from recollect import Memory, Message
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.items import IndexedItem
-from recollect.domain.queries import Probe, Scope
+from recollect.domain.queries import Scope, SearchProbe
 from recollect.domain.signals import Weights
-from recollect.store.index import index
+from recollect.store.index import bank_index
 from recollect.store.index.vectors import _Graph
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import HashEmbedder
@@ -91,7 +91,7 @@ async def questions(count=40, seed=9):
 
 
 def probe_of(vector):
-    return Probe(topic="", vector=vector, terms=np.empty(0, np.uint32))
+    return SearchProbe(topic="", vector=vector, terms=np.empty(0, np.uint32))
 
 
 async def closest(bank, vector):
@@ -198,7 +198,7 @@ async def test_what_was_superseded_is_not_found_through_a_graph_from_before(fold
 
 
 async def test_a_graph_of_mostly_dead_points_is_made_anew(folder, added, monkeypatch):
-    monkeypatch.setattr(index, "wasteful", lambda dead, rows: dead > 10)
+    monkeypatch.setattr(bank_index, "is_wasteful", lambda dead, rows: dead > 10)
     async with memory_of(folder, -1) as other:
         bank = await other.bank("bank")
         items = await bank._store.items([f"turn:0:m{n}" for n in range(11)])

@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.domain.changes import Changeset
-from recollect.domain.held import held
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Scope
 from recollect.domain.triples import Aggregation, Ordering, TimeFilter, Triple, TriplePattern
+from recollect.domain.validity import validity_of
 from recollect.errors import NotABank
-from recollect.store.protocol import Selection
+from recollect.store.protocol import ForgetSelection
 from recollect.store.sqlite import database
 from recollect.store.sqlite.folder import SqliteFolder
-from recollect.store.sqlite.sql import migrations
+from recollect.store.sqlite.named_queries import load_migrations
 from recollect.testing import triple_material
 from recollect.testing.store_material import DIMENSION, EMBEDDER, changes_of, indexed, message
 from recollect.testing.store_triples import assert_as_by_hand, held_for, stated
@@ -45,9 +45,9 @@ async def test_the_index_knows_when_every_item_holds():
     folder = SqliteFolder(":memory:")
     changes = triple_material.bank(rng, 400)
     await (await opened(folder)).commit(changes)
-    with (await opened(folder))._index.live.fresh() as index:
+    with (await opened(folder))._index.live.locked_index() as index:
         columns = index.table.held.view.tolist()
-    assert columns == [[*when.start, *when.end] for when in (held(entry.item) for entry in changes.items)]
+    assert columns == [[*when.start, *when.end] for when in (validity_of(entry.item) for entry in changes.items)]
     await folder.close()
 
 
@@ -80,7 +80,7 @@ async def test_what_another_process_writes_is_found_and_counted(tmp_path):
     await (await opened(mine)).commit(Changeset(items=(stated(1, held_for(year(1980), None)),)))
     told = Scope(when=TimeFilter(start=year(1980), end=None))
     assert await (await opened(other)).count_triples(TriplePattern(), told, Aggregation.COUNT) == 2
-    await (await opened(mine)).forget(Selection(messages=("m1",)))
+    await (await opened(mine)).forget(ForgetSelection(messages=("m1",)))
     assert [item.id for item in (await (await opened(other)).triples(TriplePattern(), Scope())).items] == ["i0"]
     await mine.close()
     await other.close()
@@ -94,7 +94,7 @@ async def test_the_phrases_of_what_is_forgotten_are_gone_from_the_files(tmp_path
     entry = stated(0, Triple(**secret, start=year(1980)))
     await store.commit(changes_of(said, items=(indexed(said[0]), indexed(said[1]), entry)))
     assert _holding(tmp_path, secret.values()) == set(secret.values())
-    receipt = await store.forget(Selection(messages=("m0",)))
+    receipt = await store.forget(ForgetSelection(messages=("m0",)))
     assert (receipt.items, receipt.verified, receipt.leftovers) == (2, True, ())
     assert _holding(tmp_path, secret.values()) == set()
     await folder.close()
@@ -109,7 +109,7 @@ async def test_the_phrases_of_a_triple_that_stays_are_not_taken_for_what_was_for
         store = await opened(folder)
         kept = stated(1, replace(held_for(None, None), **{place: words}))
         await store.commit(changes_of(said, items=(indexed(said[0]), kept)))
-        receipt = await store.forget(Selection(messages=("m0",)), Changeset())
+        receipt = await store.forget(ForgetSelection(messages=("m0",)), Changeset())
         assert (receipt.verified, receipt.leftovers) == (True, ())
         await folder.close()
 
@@ -128,7 +128,7 @@ OLD = (
 
 async def test_a_bank_of_before_is_read_and_goes_on_with_triples(tmp_path, monkeypatch):
     with monkeypatch.context() as before:
-        before.setattr(database, "migrations", lambda: migrations()[:5])
+        before.setattr(database, "load_migrations", lambda: load_migrations()[:5])
         folder = SqliteFolder(tmp_path)
         await opened(folder)
         await folder.close()

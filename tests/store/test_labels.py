@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from recollect.domain.changes import Changeset
-from recollect.store.protocol import Selection
+from recollect.store.protocol import ForgetSelection
 from recollect.store.sqlite import database
 from recollect.store.sqlite.folder import SqliteFolder
-from recollect.store.sqlite.sql import migrations
+from recollect.store.sqlite.named_queries import load_migrations
 from recollect.testing.store_material import DIMENSION, EMBEDDER, changes_of, indexed, message
 
 OLD = (
@@ -29,7 +29,7 @@ async def opened(folder):
 
 async def bank_of_before(path, monkeypatch):
     with monkeypatch.context() as before:
-        before.setattr(database, "migrations", lambda: migrations()[:3])
+        before.setattr(database, "load_migrations", lambda: load_migrations()[:3])
         folder = SqliteFolder(path)
         await opened(folder)
         await folder.close()
@@ -62,8 +62,8 @@ async def test_what_is_left_of_a_turn_is_still_pinned():
     store = await opened(folder)
     said = [replace(message(n), important=n == 1) for n in range(2)]
     await store.commit(changes_of(said, items=(indexed(said[0], others=("m1",)),)))
-    torn = await store.torn(Selection(messages=("m0",)))
-    assert torn.left == (said[1],)
+    torn = await store.plan_forget(ForgetSelection(messages=("m0",)))
+    assert torn.remaining == (said[1],)
     await folder.close()
 
 
@@ -74,6 +74,6 @@ async def test_the_words_of_a_label_that_stays_are_not_taken_for_what_was_forgot
     said = [message(0, text=words), message(1)]
     kept = indexed(said[1])
     await store.commit(changes_of(said, items=(indexed(said[0]), replace(kept, item=replace(kept.item, label=words)))))
-    receipt = await store.forget(Selection(messages=("m0",)), Changeset())
+    receipt = await store.forget(ForgetSelection(messages=("m0",)), Changeset())
     assert (receipt.verified, receipt.leftovers) == (True, ())
     await folder.close()

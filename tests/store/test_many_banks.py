@@ -136,7 +136,7 @@ async def test_an_open_stream_keeps_its_bank_open(tmp_path):
 async def test_a_bank_that_is_written_is_not_closed(tmp_path):
     stores = SqliteFolder(tmp_path, limits=OpenLimits(banks=1))
     ada = await stores.open("ada", embedder="e", dimension=8)
-    with ada._database.writing():
+    with ada._database.write_transaction():
         bram = await stores.open("bram", embedder="e", dimension=8)
         await bram.info()
         assert not await asyncio.to_thread(ada.give_back)
@@ -251,8 +251,8 @@ async def test_the_look_finds_the_banks_with_jobs_and_opens_none(tmp_path, where
 
 
 async def test_the_look_reads_again_what_has_changed_only(tmp_path, monkeypatch):
-    read, reads = peek._read, []
-    monkeypatch.setattr(peek, "_read", lambda file: reads.append(file.stem) or read(file))
+    read, reads = peek._read_times, []
+    monkeypatch.setattr(peek, "_read_times", lambda file: reads.append(file.stem) or read(file))
     stores = SqliteFolder(tmp_path)
     for name in ("a", "b"):
         await queued(stores, name)

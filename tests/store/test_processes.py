@@ -108,10 +108,10 @@ async def test_a_recall_sees_the_bank_grow_between_its_steps(tmp_path, monkeypat
 def _anything():
     import numpy as np
 
-    from recollect.domain.queries import Probe, Scope
+    from recollect.domain.queries import Scope, SearchProbe
     from recollect.domain.signals import Weights
 
-    probe = Probe(topic="", vector=np.zeros(64, np.float32), terms=np.empty(0, np.uint32))
+    probe = SearchProbe(topic="", vector=np.zeros(64, np.float32), terms=np.empty(0, np.uint32))
     return probe, Scope(), Weights()
 
 

@@ -12,7 +12,7 @@ from recollect.domain.jobs import Job
 from recollect.store.sqlite import database
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.folder import SqliteFolder
-from recollect.store.sqlite.sql import migrations, query
+from recollect.store.sqlite.named_queries import get_query, load_migrations
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -37,7 +37,7 @@ async def waiting(jobs, *, due=None, error=None):
     one = Job(id="", kind="merge", payload="", due=due)
     await store.commit(Changeset(jobs=tuple(replace(one, id=f"j{n:04}") for n in range(jobs))))
     if error is not None:
-        while (job := await store.claim(KINDS, "w1", NOON, 60, hurry=True)) is not None:
+        while (job := await store.claim(KINDS, "w1", NOON, 60, ignore_schedule=True)) is not None:
             await store.settle(job, error=error, retry_at=LATER, counted=False, now=NOON)
     return store
 
@@ -58,12 +58,12 @@ async def due_now(store):
 
 
 async def in_a_hurry(store):
-    job = await store.claim(KINDS, "w2", NOON, 60, hurry=True, failed_before=LATER)
+    job = await store.claim(KINDS, "w2", NOON, 60, ignore_schedule=True, failed_before=LATER)
     return job and job.id
 
 
 async def put_off(store):
-    return await store.put_off(["LimitReached", "NoModel"], NOON)
+    return await store.blocked_reasons(["LimitReached", "NoModel"], NOON)
 
 
 @pytest.mark.parametrize(
@@ -88,16 +88,16 @@ async def test_a_look_costs_the_same_however_many_jobs_wait(look, how, found):
 
 def test_a_bank_of_before_tells_what_its_jobs_were_put_off_for(tmp_path, monkeypatch):
     with monkeypatch.context() as before:
-        before.setattr(database, "migrations", lambda: [one for one in migrations() if one[0] < "0003"])
+        before.setattr(database, "load_migrations", lambda: [one for one in load_migrations() if one[0] < "0003"])
         old = Database(tmp_path / "ada.bank")
-        with old.writing() as connection:
+        with old.write_transaction() as connection:
             connection.execute(
                 "INSERT INTO job (id, kind, payload, due, error) VALUES ('j', 'k', '', 9, 'Limit: 5: spent')"
             )
         old.close()
     new = Database(tmp_path / "ada.bank")
-    with new.reading() as connection:
-        assert connection.execute(query("put_off"), {"kinds": '["Limit"]', "now": 8}).fetchall() == [
+    with new.read_transaction() as connection:
+        assert connection.execute(get_query("blocked_reasons"), {"kinds": '["Limit"]', "now": 8}).fetchall() == [
             ("Limit: 5: spent",)
         ]
     new.close()

@@ -2,11 +2,11 @@
 
 import random
 
-from recollect.store.sqlite import traces
+from recollect.store.sqlite import leak_search
 
 
 def test_every_piece_is_found_at_every_place(tmp_path, monkeypatch):
-    monkeypatch.setattr(traces, "_BLOCK", 1024)
+    monkeypatch.setattr(leak_search, "_BLOCK", 1024)
     rng = random.Random(1)
     file = tmp_path / "file"
     pieces = [
@@ -21,19 +21,19 @@ def test_every_piece_is_found_at_every_place(tmp_path, monkeypatch):
             content = bytearray(rng.randbytes(3300))
             content[place : place + len(piece.encode())] = piece.encode()
             file.write_bytes(content)
-            assert traces.pieces_in(file, pieces) == {piece}
+            assert leak_search.find_pieces(file, pieces) == {piece}
 
 
 def test_nothing_is_found_where_nothing_is(tmp_path):
     file = tmp_path / "file"
-    assert traces.pieces_in(file, ["secret word"]) == set()
+    assert leak_search.find_pieces(file, ["secret word"]) == set()
     file.write_bytes(b"")
-    assert traces.pieces_in(file, ["secret word"]) == set()
+    assert leak_search.find_pieces(file, ["secret word"]) == set()
     file.write_bytes(b"secret wor")
-    assert traces.pieces_in(file, ["secret word", "secrets"]) == set()
-    assert traces.pieces_in(file, []) == set()
+    assert leak_search.find_pieces(file, ["secret word", "secrets"]) == set()
+    assert leak_search.find_pieces(file, []) == set()
 
 
 def test_texts_are_cut_into_pieces_that_tell_something():
     text = "x" * 47 + "y" * 50
-    assert traces.pieces_of([text, "ok", "hunter2", text]) == [text[:48], text[48:96], "hunter2"]
+    assert leak_search.split_pieces([text, "ok", "hunter2", text]) == [text[:48], text[48:96], "hunter2"]

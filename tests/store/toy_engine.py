@@ -13,14 +13,14 @@ import numpy as np
 from recollect.domain.banks import BankInfo
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import NameInUse
-from recollect.domain.held import OPEN, held
 from recollect.domain.items import ItemKind
 from recollect.domain.time import to_micros
+from recollect.domain.validity import OPEN_EDGES, validity_of
 from recollect.errors import InvalidInput, MessageConflict, StaleWrite
 from recollect.store.capabilities import require_capabilities
-from recollect.store.index.batch import FOREVER, RowBatch
 from recollect.store.index.memory import MemoryIndex
-from recollect.store.protocol import EntityTables, Known, SessionEnd
+from recollect.store.index.row_batch import FOREVER, RowBatch
+from recollect.store.protocol import EntityTables, Lookup, SessionEnd
 from recollect.store.search import LINK_KINDS, Edges
 
 BATCH = 7  # small, so that every bank of the suite is read in several
@@ -77,7 +77,7 @@ class Tables:
         entries = [self.items[n] for n in numbers]
         items = [entry.item for entry in entries]
         spans = [(row, one.interval) for row, item in enumerate(items) for one in item.occurrences]
-        ends = [(row, _micros(one.start, -OPEN), _micros(one.end, OPEN)) for row, one in spans]
+        ends = [(row, _micros(one.start, -OPEN_EDGES), _micros(one.end, OPEN_EDGES)) for row, one in spans]
         alone = (ItemKind.GIST, ItemKind.TRIPLE)
         return RowBatch(
             seqs=np.array(numbers, dtype=np.int64),
@@ -94,8 +94,8 @@ class Tables:
             terms=np.concatenate([entry.terms for entry in entries]).astype(np.uint32),
             lengths=np.array([len(entry.terms) for entry in entries], dtype=np.int32),
             spans=np.array(ends, dtype=np.int64).reshape(-1, 3),
-            held=np.array([(*held(item).start, *held(item).end) for item in items], dtype=np.int64),
-            stating=np.empty(0, dtype=np.int64),
+            validity=np.array([(*validity_of(item).start, *validity_of(item).end) for item in items], dtype=np.int64),
+            triple_rows=np.empty(0, dtype=np.int64),
             phrases=[],
         )
 
@@ -162,7 +162,7 @@ class ToyStore:
     async def version(self):
         return self._tables.version
 
-    async def known(self, sessions, messages):
+    async def look_up(self, sessions, messages):
         turns = [entry.item for _, entry in sorted(self._tables.items.items()) if entry.item.kind is ItemKind.TURN]
         ends = {}
         for session in sessions:
@@ -170,8 +170,13 @@ class ToyStore:
             last = max((t for t in turns if t.session == session), key=lambda turn: turn.order, default=None)
             ends[session] = SessionEnd(messages=max(said, default=-1) + 1, last=last)
         kept = {id_: self._tables.messages[id_] for id_ in messages if id_ in self._tables.messages}
-        known = {"author": self._tables.author, "ends": ends, "kept": kept, "recent": tuple(turns[:-5:-1])}
-        return Known(version=self._tables.version, **known)
+        known = {
+            "author": self._tables.author,
+            "session_ends": ends,
+            "stored": kept,
+            "recent_items": tuple(turns[:-5:-1]),
+        }
+        return Lookup(version=self._tables.version, **known)
 
     async def messages(self, ids=None):
         wanted = None if ids is None else set(ids)
@@ -288,9 +293,9 @@ class ToyStore:
 
     async def commit(self, changes):
         require_capabilities(changes, self)
-        if changes.seen not in (None, self._tables.version):
+        if changes.expected_version not in (None, self._tables.version):
             raise StaleWrite("the bank has changed")
-        if changes.jobs or changes.settles:
+        if changes.jobs or changes.settled_job:
             raise NotImplementedError("the toy has no queue")
         tables = self._tables.changed()
         tables.author = changes.author
@@ -358,7 +363,7 @@ class ToyStore:
         tables.epoch += 1
         self._tables = tables
 
-    async def split(self, merge, entity, moved):
+    async def split_entity(self, merge, entity, moved):
         tables = self._tables.changed()
         tables.entities[entity.id] = entity
         old = {replace(mention, entity=merge.entity) for mention in moved}
@@ -366,8 +371,8 @@ class ToyStore:
         tables.merges[merge.id] = merge
         self._tables = tables
 
-    async def replace_vectors(self, embedder, dimension, vectors, *, seen=None):
-        if seen not in (None, self._tables.version) or len(vectors) != len(self._tables.items):
+    async def replace_vectors(self, embedder, dimension, vectors, *, expected_version=None):
+        if expected_version not in (None, self._tables.version) or len(vectors) != len(self._tables.items):
             raise StaleWrite("some item has no new vector, or the bank has changed")
         tables = self._tables.changed()
         for id_, vector in vectors:

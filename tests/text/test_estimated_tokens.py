@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.sample import sample_path
-from recollect.text.estimated_tokens import estimated_starts
-from recollect.text.offsets import token_offset
+from recollect.text.estimated_tokens import estimate_token_starts
+from recollect.text.offsets import find_token_offset
 from recollect.text.tokens import count_all, count_tokens
 
 
@@ -23,7 +23,7 @@ def test_the_estimate_of_talk_is_near_the_count():
     with sample_path() as path:
         texts = re.findall(r'"text": "([^"\\]+)"', path.read_text("utf-8"))
     assert len(texts) > 100
-    estimated, counted = sum(len(estimated_starts(text)) for text in texts), sum(count_all(texts))
+    estimated, counted = sum(len(estimate_token_starts(text)) for text in texts), sum(count_all(texts))
     assert 0.95 * counted <= estimated <= 1.15 * counted
 
 
@@ -39,16 +39,16 @@ def test_the_estimate_of_talk_is_near_the_count():
     ],
 )
 def test_the_estimate_holds_for_other_writing(text):
-    assert 0.85 * count_tokens(text) <= len(estimated_starts(text)) <= 1.8 * count_tokens(text)
+    assert 0.85 * count_tokens(text) <= len(estimate_token_starts(text)) <= 1.8 * count_tokens(text)
 
 
 @given(st.text(max_size=60))
 def test_a_token_begins_where_it_was_counted(without_wordllama, text):
     count = count_tokens(text)
-    starts = [token_offset(text, token) for token in range(count)]
+    starts = [find_token_offset(text, token) for token in range(count)]
     assert starts == sorted(starts)
-    assert starts == estimated_starts(text)
-    assert token_offset(text, count) == len(text)
+    assert starts == estimate_token_starts(text)
+    assert find_token_offset(text, count) == len(text)
 
 
 def test_a_line_is_counted_as_its_parts(without_wordllama):
@@ -57,4 +57,4 @@ def test_a_line_is_counted_as_its_parts(without_wordllama):
 
 def test_a_long_text_is_cut_at_its_tokens(without_wordllama):
     text = "swim lake " * 5000
-    assert text[token_offset(text, 7000) :].split()[0] in ("swim", "lake")
+    assert text[find_token_offset(text, 7000) :].split()[0] in ("swim", "lake")

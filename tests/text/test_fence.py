@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.text.fence import fenced
+from recollect.text.fencing import fence_text
 
 CLOSING = re.compile(r"<\s*/\s*messages\s*>", re.I)
 
@@ -29,7 +29,7 @@ PIECES = st.lists(
 
 def inside(text: str) -> str:
     """What stands between the tags."""
-    shown = fenced("messages", text)
+    shown = fence_text("messages", text)
     assert shown.startswith("<messages>\n")
     assert shown.endswith("\n</messages>")
     return shown[len("<messages>\n") : -len("\n</messages>")]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.domain.time import Interval, Precision
-from recollect.text.when import describe, find_times, question_time
+from recollect.text.time_expressions import describe_interval, find_question_time, find_times
 
 STATED = cases.EXPLICIT + cases.RELATIVE + cases.ANCHORED + cases.RANGES + cases.FOREIGN
 NOW = datetime(2023, 6, 9, 19, 55, tzinfo=UTC)
@@ -61,14 +61,14 @@ def test_what_is_unclear_on_that_day_gives_none(text: str, said_at: str) -> None
 
 @pytest.mark.parametrize(("text", "now", "expected"), cases.QUESTIONS)
 def test_a_question_is_constrained(text: str, now: str, expected: str | None) -> None:
-    assert question_time(text, moment(now)) == meaning(expected)
+    assert find_question_time(text, moment(now)) == meaning(expected)
 
 
 @pytest.mark.parametrize(("notation", "expected"), cases.DESCRIBED)
 def test_an_interval_is_described_at_its_precision(notation: str, expected: str) -> None:
     interval = meaning(notation)
     assert interval is not None
-    assert describe(interval) == expected
+    assert describe_interval(interval) == expected
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/Los_Angeles", "Asia/Kathmandu", "Europe/Berlin"])
@@ -78,7 +78,7 @@ def test_an_interval_is_described_at_its_precision(notation: str, expected: str)
 def test_whole_days_read_the_same_after_a_change_of_zone(zone: str, words: str) -> None:
     (mention,) = find_times(f"in {words}" if words == "2023" else words, NOW.astimezone(ZoneInfo(zone)))
     start, end = (side and side.astimezone(UTC) for side in (mention.interval.start, mention.interval.end))
-    assert describe(Interval(start=start, end=end, precision=mention.interval.precision)) == words
+    assert describe_interval(Interval(start=start, end=end, precision=mention.interval.precision)) == words
 
 
 def test_the_table_is_as_large_as_it_should_be() -> None:
@@ -112,7 +112,7 @@ def test_a_day_of_the_clock_change_is_whole() -> None:
     assert mention.interval.end == datetime(2023, 3, 27, tzinfo=berlin)
 
 
-@pytest.mark.parametrize("read", [find_times, question_time])
+@pytest.mark.parametrize("read", [find_times, find_question_time])
 def test_a_naive_time_is_an_error(read: object) -> None:
     assert callable(read)
     with pytest.raises(ValueError, match="aware"):
@@ -130,8 +130,8 @@ def test_no_text_raises_and_spans_hold_their_words(text: str, at: datetime) -> N
         last = end
         for side in (mention.interval.start, mention.interval.end):
             assert side is None or side.tzinfo is at.tzinfo
-        assert describe(mention.interval)
-    question_time(text, at)
+        assert describe_interval(mention.interval)
+    find_question_time(text, at)
 
 
 LENGTHS = {
@@ -195,7 +195,7 @@ def test_explicit_dates_do_not_depend_on_the_message(at: datetime, case: tuple[s
 def test_a_described_day_reads_back(day: object) -> None:
     start = datetime.fromisoformat(str(day)).replace(tzinfo=UTC)
     interval = Interval(start=start, end=start + timedelta(days=1), precision=Precision.DAY)
-    assert [mention.interval for mention in find_times(describe(interval), NOW)] == [interval]
+    assert [mention.interval for mention in find_times(describe_interval(interval), NOW)] == [interval]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.windows import begun_windows, open_windows, opened_and_sealed
+from recollect.text.windows import count_started_windows, find_crossings, list_open_windows
 
 
 def edges(crossed):
@@ -30,7 +30,7 @@ def edges(crossed):
 )
 def test_equation_3_by_hand(before, tokens, opened, sealed):
     """L = 10 and an overlap of 3, so S = 7: E1 = x1..x10, E2 = x8..x17, E3 = x15..x24."""
-    assert edges(opened_and_sealed(before, tokens, length=10, stride=7)) == (opened, sealed)
+    assert edges(find_crossings(before, tokens, length=10, stride=7)) == (opened, sealed)
 
 
 @pytest.mark.parametrize(
@@ -38,18 +38,18 @@ def test_equation_3_by_hand(before, tokens, opened, sealed):
 )
 def test_equation_4_by_hand(tokens, still_open):
     """When E1 is full, after x10, the next one is there already, with the last three tokens of E1 in it."""
-    assert list(open_windows(tokens, length=10, stride=7)) == still_open
+    assert list(list_open_windows(tokens, length=10, stride=7)) == still_open
 
 
 def test_without_an_overlap_a_window_ends_where_the_next_begins():
-    assert edges(opened_and_sealed(4, 1, length=5, stride=5)) == ([], [(0, 1)])
-    assert list(open_windows(5, length=5, stride=5)) == []
-    assert edges(opened_and_sealed(5, 1, length=5, stride=5)) == ([(1, 0)], [])
+    assert edges(find_crossings(4, 1, length=5, stride=5)) == ([], [(0, 1)])
+    assert list(list_open_windows(5, length=5, stride=5)) == []
+    assert edges(find_crossings(5, 1, length=5, stride=5)) == ([(1, 0)], [])
 
 
 def test_with_an_overlap_of_more_than_half_several_windows_are_open():
-    assert list(open_windows(7, length=8, stride=2)) == [0, 1, 2, 3]
-    assert begun_windows(7, stride=2) == 4
+    assert list(list_open_windows(7, length=8, stride=2)) == [0, 1, 2, 3]
+    assert count_started_windows(7, stride=2) == 4
 
 
 lengths = st.integers(1, 40).flatmap(lambda length: st.tuples(st.just(length), st.integers(1, length)))
@@ -61,13 +61,13 @@ def test_messages_make_the_windows_that_the_stream_of_their_tokens_has(windows, 
     total = sum(messages)
     first, last, before = {}, {}, 0
     for tokens in messages:
-        crossed = opened_and_sealed(before, tokens, length=length, stride=stride)
+        crossed = find_crossings(before, tokens, length=length, stride=stride)
         first.update({edge.window: before + edge.token for edge in crossed.opened})
         last.update({edge.window: before + edge.token for edge in crossed.sealed})
         assert all(0 <= edge.token < tokens for edge in crossed.opened)
         assert all(0 < edge.token <= tokens for edge in crossed.sealed)
         before += tokens
-        assert sorted(set(first) - set(last)) == list(open_windows(before, length=length, stride=stride))
+        assert sorted(set(first) - set(last)) == list(list_open_windows(before, length=length, stride=stride))
     assert first == {i: i * stride for i in range(total) if i * stride < total}
     assert last == {i: i * stride + length for i in first if i * stride + length <= total}
     held = {i: set(range(first[i], last.get(i, total))) for i in first}

@@ -45,7 +45,7 @@ class Hand:
         self.ended: list[str] = []
         self.derived: list[str] = []
 
-    def causes(self, changes, now):
+    def plan_jobs(self, changes, now):
         """A job for each setting ``{kind}.then``: jobs that are caused by what was derived."""
         wanted = (value for key, value in changes.settings if key == f"{self.kind}.then")
         return tuple(job(value, self.kind, due=now) for value in wanted)

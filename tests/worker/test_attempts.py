@@ -10,15 +10,15 @@ from hands import NOON, Clock, Gate, Hand, Wrapped, job, opened, queue, raising,
 from recollect.domain.changes import Changeset
 from recollect.domain.jobs import JobState
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable, NoModel, StaleWrite, StoreUnavailable
-from recollect.store.optimistic import ATTEMPTS
-from recollect.worker import Outcome
+from recollect.store.commit_retry import ATTEMPTS
+from recollect.worker import JobOutcome
 
 
 async def test_a_job_is_done_and_gone_with_what_came_of_it(store):
     hand = Hand()
     await queue(store, job())
     report = await worker_of(store, hand).drain()
-    assert (report.outcomes, report.errors) == ({Outcome.DONE: 1}, ())
+    assert (report.outcomes, report.errors) == ({JobOutcome.DONE: 1}, ())
     assert await store.setting("done j1") == "of j1"
     assert await store.jobs() == []
 
@@ -35,7 +35,7 @@ async def test_jobs_caused_by_a_job_are_in_the_same_transaction(store):
     await worker_of(Wrapped(store, commit=commit), hand).drain()
     first = commits[0]
     assert [caused.id for caused in first.jobs] == ["j2"]
-    assert first.settles.id == "j1"
+    assert first.settled_job.id == "j1"
     assert first.settings
     assert hand.ended == ["j1", "j2"]
     assert await store.jobs() == []
@@ -43,7 +43,7 @@ async def test_jobs_caused_by_a_job_are_in_the_same_transaction(store):
 
 async def test_a_job_that_changes_nothing_disturbs_nobody(store):
     await queue(store, job())
-    seen = (await store.known([], [])).version
+    seen = (await store.look_up([], [])).version
 
     class Nothing(Hand):
         async def consolidate(self, job, reader, now):
@@ -54,7 +54,7 @@ async def test_a_job_that_changes_nothing_disturbs_nobody(store):
 
     assert (await worker_of(store, Nothing()).drain()).done == 1
     assert await store.jobs() == []
-    await store.commit(Changeset(seen=seen, settings=(("still", "fresh"),)))
+    await store.commit(Changeset(expected_version=seen, settings=(("still", "fresh"),)))
 
 
 @pytest.mark.parametrize("error", [InvalidReply("an empty fact", '{"facts": [""]}'), KeyError("a bug")])
@@ -62,10 +62,10 @@ async def test_what_fails_is_kept_with_its_error_changes_nothing_and_ends_dead(s
     clock, hand = Clock(), Hand(does=raising(*[error] * 9))
     worker = worker_of(store, hand, clock=clock, attempts=3, backoff_s=10)
     await queue(store, job())
-    version = (await store.known([], [])).version
+    version = (await store.look_up([], [])).version
     for attempt, pause in enumerate((10, 40, None), start=1):
-        report = await worker.drain(hurry=True)
-        assert report.outcomes == {Outcome.DELAYED if pause else Outcome.DEAD: 1}
+        report = await worker.drain(ignore_schedule=True)
+        assert report.outcomes == {JobOutcome.DELAYED if pause else JobOutcome.DEAD: 1}
         assert report.errors == (f"j1: {type(error).__name__}: {error}",)
         (record,) = await store.jobs()
         assert record.state is (JobState.WAITING if pause else JobState.DEAD)
@@ -75,11 +75,11 @@ async def test_what_fails_is_kept_with_its_error_changes_nothing_and_ends_dead(s
         if pause:
             assert record.due == clock.now + timedelta(seconds=pause)
             clock.on(pause - 1)
-            assert (await worker.drain(hurry=True)).outcomes == {}, "too early"
+            assert (await worker.drain(ignore_schedule=True)).outcomes == {}, "too early"
             clock.on(1)
     clock.on(1e6)
-    assert (await worker.drain(hurry=True)).outcomes == {}, "dead is dead"
-    assert (await store.known([], [])).version == version
+    assert (await worker.drain(ignore_schedule=True)).outcomes == {}, "dead is dead"
+    assert (await store.look_up([], [])).version == version
     await store.retry_job("j1")
     hand._does = None
     assert (await worker.drain()).done == 1
@@ -93,7 +93,7 @@ async def test_an_exception_in_what_is_derived_is_a_failure_like_any_other(store
     worker = worker_of(store, Hand(makes=makes), Hand("other"), clock=clock)
     await queue(store, job(), job("j2", "other"))
     report = await worker.drain()
-    assert report.outcomes == {Outcome.DELAYED: 1, Outcome.DONE: 1}
+    assert report.outcomes == {JobOutcome.DELAYED: 1, JobOutcome.DONE: 1}
     (record,) = await store.jobs()
     assert (record.id, record.error) == ("j1", "ZeroDivisionError: while deriving")
 
@@ -104,13 +104,13 @@ async def test_a_limit_uses_up_no_attempt_and_waits_until_it_opens(store):
     worker = worker_of(store, hand, clock=clock, attempts=1)
     await queue(store, job())
     for _ in range(3):
-        assert (await worker.drain(hurry=True)).errors == ("j1: LimitReached: no tokens left",)
+        assert (await worker.drain(ignore_schedule=True)).errors == ("j1: LimitReached: no tokens left",)
         (record,) = await store.jobs()
         assert (record.state, record.attempts, record.due) == (JobState.WAITING, 0, max(opens, record.due))
         clock.now = record.due - timedelta(microseconds=1)
         assert (await worker.drain()).outcomes == {}
         clock.now = record.due
-    assert (await worker.drain(hurry=True)).done == 1
+    assert (await worker.drain(ignore_schedule=True)).done == 1
 
 
 @pytest.mark.parametrize("error", [LimitReached("no tokens left", None), NoModel("none"), ModelUnavailable("gone")])
@@ -118,12 +118,12 @@ async def test_who_is_in_a_hurry_has_what_waits_for_a_limit_or_a_model_tried_onc
     clock, hand = Clock(), Hand(does=raising(*[error] * 4))
     worker = worker_of(store, hand, clock=clock, attempts=1)
     await queue(store, job(), job("j2"))
-    assert (await worker.drain()).outcomes == {Outcome.DELAYED: 2}
+    assert (await worker.drain()).outcomes == {JobOutcome.DELAYED: 2}
     clock.on(1)
     assert (await worker.drain()).outcomes == {}, "nobody is in a hurry"
-    assert (await worker.drain(hurry=True)).outcomes == {Outcome.DELAYED: 2}, "each once"
+    assert (await worker.drain(ignore_schedule=True)).outcomes == {JobOutcome.DELAYED: 2}, "each once"
     clock.on(1)
-    assert (await worker.drain(hurry=True)).outcomes == {Outcome.DONE: 2}
+    assert (await worker.drain(ignore_schedule=True)).outcomes == {JobOutcome.DONE: 2}
     assert len(hand.begun) == 6
 
 
@@ -150,9 +150,9 @@ async def test_without_a_model_jobs_wait(store):
     clock = Clock()
     worker = worker_of(store, hand, clock=clock, attempts=1)
     await queue(store, job())
-    assert (await worker.drain(hurry=True)).outcomes == {Outcome.DELAYED: 1}
+    assert (await worker.drain(ignore_schedule=True)).outcomes == {JobOutcome.DELAYED: 1}
     clock.on(3600)
-    assert (await worker.drain(hurry=True)).done == 1
+    assert (await worker.drain(ignore_schedule=True)).done == 1
 
 
 async def test_others_who_are_faster_cost_no_second_call(store):
@@ -174,7 +174,7 @@ async def test_others_who_are_faster_cost_no_second_call(store):
 
 
 async def test_a_storm_of_others_puts_the_job_off_and_never_lays_it_aside(store, monkeypatch):
-    monkeypatch.setattr("recollect.store.optimistic._pause_s", lambda attempt: 0)
+    monkeypatch.setattr("recollect.store.commit_retry._compute_pause_s", lambda attempt: 0)
     clock, storm = Clock(), True
 
     async def commit(changes):
@@ -186,12 +186,12 @@ async def test_a_storm_of_others_puts_the_job_off_and_never_lays_it_aside(store,
     worker = worker_of(Wrapped(store, commit=commit), hand, clock=clock, attempts=2, backoff_s=10)
     await queue(store, job())
     for _ in range(3):
-        report = await worker.drain(hurry=True)
+        report = await worker.drain(ignore_schedule=True)
         assert report.errors == ("j1: StaleWrite: others were faster",)
         clock.on(10)
     assert len(hand.derived) == 3 * ATTEMPTS
     storm = False
-    assert (await worker.drain(hurry=True)).done == 1
+    assert (await worker.drain(ignore_schedule=True)).done == 1
 
 
 async def test_a_job_that_was_dropped_meanwhile_changes_nothing(store):
@@ -202,7 +202,7 @@ async def test_a_job_that_was_dropped_meanwhile_changes_nothing(store):
     await gate.reached.wait()
     await store.drop_job("j1")
     gate.open.set()
-    assert (await draining).outcomes == {Outcome.LOST: 1}
+    assert (await draining).outcomes == {JobOutcome.LOST: 1}
     assert await store.setting("done j1") is None
 
 
@@ -217,7 +217,7 @@ async def test_a_lease_that_runs_out_during_a_call_commits_once(store):
     assert (await worker_of(store, fast, clock=clock, lease_s=60).drain()).done == 1
     await store.commit(Changeset(settings=(("done j1", "by the other"),)))
     gate.open.set()
-    assert (await late).outcomes == {Outcome.LOST: 1}
+    assert (await late).outcomes == {JobOutcome.LOST: 1}
     assert await store.setting("done j1") == "by the other"
 
 
@@ -225,7 +225,7 @@ async def test_calls_that_would_outlast_the_lease_are_stopped_and_reported(store
     worker = worker_of(store, Hand(does=Gate()), lease_s=0.05)
     await queue(store, job())
     report = await worker.drain()
-    assert report.outcomes == {Outcome.DELAYED: 1}
+    assert report.outcomes == {JobOutcome.DELAYED: 1}
     (record,) = await store.jobs()
     assert "TimeoutError" in record.error
     assert "lease" in record.error
@@ -241,8 +241,8 @@ async def test_a_timeout_of_the_consolidators_own_is_its_own_error(store):
 async def test_a_kind_that_nobody_knows_waits_and_is_told_of(store):
     hand = Hand()
     await queue(store, job(), job("j2", "mystery"), job("j3", "mystery"))
-    report = await worker_of(store, hand).drain(hurry=True)
-    assert report.outcomes == {Outcome.DONE: 1}
+    report = await worker_of(store, hand).drain(ignore_schedule=True)
+    assert report.outcomes == {JobOutcome.DONE: 1}
     assert report.errors == ("2 of the kind 'mystery' wait: nobody here does such jobs",)
     assert await states(store) == {"j2": "waiting", "j3": "waiting"}
 
@@ -407,9 +407,9 @@ async def test_a_store_out_of_reach_is_reported_and_nothing_is_raised(store):
         unreachable()
 
     await queue(store, job())
-    report = await worker_of(Wrapped(store, claim=down), Hand()).drain(hurry=True)
+    report = await worker_of(Wrapped(store, claim=down), Hand()).drain(ignore_schedule=True)
     assert (report.outcomes, report.errors) == ({}, ("StoreUnavailable: the disk is full",))
-    report = await worker_of(Wrapped(store, jobs=down), Hand()).drain(hurry=True)
+    report = await worker_of(Wrapped(store, jobs=down), Hand()).drain(ignore_schedule=True)
     assert (report.done, report.errors) == (1, ("StoreUnavailable: the disk is full",))
 
 
@@ -420,8 +420,8 @@ async def test_a_failure_that_cannot_be_written_down_reads_as_running_and_comes_
     clock = Clock()
     worker = worker_of(Wrapped(store, settle=down), Hand(does=raising(ModelUnavailable("gone"))), clock=clock)
     await queue(store, job())
-    report = await worker.drain(hurry=True)
-    assert report.outcomes == {Outcome.LOST: 1}
+    report = await worker.drain(ignore_schedule=True)
+    assert report.outcomes == {JobOutcome.LOST: 1}
     assert report.errors == (f"j1: {worker.name} has it and is not done",)
     clock.on(901)
     assert (await worker_of(store, Hand(), clock=clock).drain()).done == 1

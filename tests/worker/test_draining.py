@@ -10,7 +10,7 @@ from hands import GO_ON, Clock, Gate, Hand, job, opened, queue, raising, states,
 
 from recollect.domain.changes import Changeset
 from recollect.errors import ModelUnavailable
-from recollect.worker import Background, Outcome
+from recollect.worker import BackgroundWorker, JobOutcome
 from recollect.worker.background import CLOSED
 
 LATER = {"due": Clock().now.replace(hour=18)}
@@ -27,8 +27,8 @@ async def test_a_hurry_goes_kind_by_kind_so_that_each_sees_what_the_one_before_m
     await queue(store, job("b0", "b", **LATER), job("a0", "a", **LATER), job("a1", "a", **LATER))
     worker = worker_of(store, first, second, concurrency=1)
     assert (await worker.drain()).outcomes == {}, "nothing is due"
-    report = await worker.drain(hurry=True)
-    assert report.outcomes == {Outcome.DONE: 5}
+    report = await worker.drain(ignore_schedule=True)
+    assert report.outcomes == {JobOutcome.DONE: 5}
     assert order == ["a0", "a1", "b of a0", "b of a1", "b0"]
 
 
@@ -37,7 +37,7 @@ async def test_it_goes_on_until_no_kind_has_caused_anything(store):
     first = Hand("a", makes=lambda done: Changeset(settings=(("b.then", "b1"),)) if done.id == "a0" else Changeset())
     second = Hand("b", makes=lambda done: Changeset(settings=(("a.then", "a1"),)))
     await queue(store, job("a0", "a", **LATER))
-    assert (await worker_of(store, first, second).drain(hurry=True)).done == 3
+    assert (await worker_of(store, first, second).drain(ignore_schedule=True)).done == 3
     assert first.ended == ["a0", "a1"]
     assert await store.jobs() == []
 
@@ -48,7 +48,7 @@ async def test_it_does_not_return_while_its_own_worker_is_at_a_job(store):
     hand = Hand(
         does=gate, makes=lambda done: Changeset(settings=(("knot.then", "j2"),)) if done.id == "j1" else Changeset()
     )
-    background = Background(worker := worker_of(store, hand))
+    background = BackgroundWorker(worker := worker_of(store, hand))
     await queue(store, job())
     background.wake()
     await gate.reached.wait()
@@ -66,7 +66,7 @@ async def test_it_does_not_return_while_its_own_worker_is_at_a_job(store):
 
 async def test_what_the_background_loop_has_failed_at_is_told_too(store):
     hand = Hand(does=raising(ModelUnavailable("gone")))
-    background = Background(worker_of(store, hand))
+    background = BackgroundWorker(worker_of(store, hand))
     await queue(store, job())
     background.wake()
 
@@ -80,7 +80,7 @@ async def test_what_the_background_loop_has_failed_at_is_told_too(store):
 
 async def test_two_drains_and_the_background_loop_do_each_job_once(store):
     hand = Hand(does=lambda job: asyncio.sleep(0.001))
-    background = Background(worker_of(store, hand))
+    background = BackgroundWorker(worker_of(store, hand))
     await queue(store, *(job(f"j{n}") for n in range(30)))
     background.wake()
     assert await asyncio.gather(background.drain(), background.drain()) == [(), ()]
@@ -106,7 +106,7 @@ async def test_another_workers_job_is_told_of_and_not_waited_for(store):
     await queue(store, job())
     other = asyncio.create_task(worker_of(store, Hand(does=gate)).drain())
     await gate.reached.wait()
-    (told,) = (await worker_of(store, Hand()).drain(hurry=True)).errors
+    (told,) = (await worker_of(store, Hand()).drain(ignore_schedule=True)).errors
     assert told.startswith("j1: worker-")
     assert told.endswith("has it and is not done")
     gate.open.set()
@@ -141,7 +141,7 @@ async def test_two_processes_do_each_job_once(tmp_path):
 
 async def test_closing_ends_a_drain_with_a_word_and_frees_its_jobs(store):
     gate = Gate()
-    background = Background(worker_of(store, Hand(does=gate)))
+    background = BackgroundWorker(worker_of(store, Hand(does=gate)))
     await queue(store, job())
     draining = asyncio.create_task(background.drain())
     await gate.reached.wait()
@@ -152,7 +152,7 @@ async def test_closing_ends_a_drain_with_a_word_and_frees_its_jobs(store):
 
 async def test_who_cancels_a_drain_is_cancelled(store):
     gate = Gate()
-    background = Background(worker_of(store, Hand(does=gate)))
+    background = BackgroundWorker(worker_of(store, Hand(does=gate)))
     await queue(store, job())
     draining = asyncio.create_task(background.drain())
     await gate.reached.wait()

@@ -7,7 +7,7 @@ import pytest
 from hands import NOON, Clock, Gate, Hand, Wrapped, job, queue, states, until, worker_of
 
 from recollect.errors import StoreUnavailable
-from recollect.worker import Background
+from recollect.worker import BackgroundWorker
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ async def background_of():
     made = []
 
     def make(store, *hands, **settings):
-        made.append(Background(worker_of(store, *hands, **settings)))
+        made.append(BackgroundWorker(worker_of(store, *hands, **settings)))
         return made[-1]
 
     yield make

@@ -7,7 +7,7 @@ from hands import Clock, job, opened, until
 
 from recollect.domain.changes import Changeset
 from recollect.errors import StaleWrite
-from recollect.store.optimistic import ATTEMPTS, COURTEOUS, commit_derived, derive_changes, until_current
+from recollect.store.commit_retry import ATTEMPTS, FREE_ATTEMPTS, commit_derived, derive_changes, retry_until_current
 from recollect.worker import Worker
 
 
@@ -19,7 +19,7 @@ async def test_what_takes_long_to_derive_is_written_though_others_never_stop(sto
         nonlocal derived
         derived += 1
         before = kept
-        if derived <= COURTEOUS:  # for as long as it is courteous, others are faster
+        if derived <= FREE_ATTEMPTS:  # for as long as it is courteous, others are faster
             await until(lambda: kept >= before + 2)
         await asyncio.sleep(0.02)
         return Changeset(settings=(("slow", "written"),))
@@ -36,7 +36,9 @@ async def test_what_takes_long_to_derive_is_written_though_others_never_stop(sto
     importing = asyncio.create_task(import_())
     await commit_derived(store, slow)
     assert await store.setting("slow") == "written"
-    assert COURTEOUS < derived <= COURTEOUS + 2, "once it has the turn, it is stale by what was under way at most"
+    assert FREE_ATTEMPTS < derived <= FREE_ATTEMPTS + 2, (
+        "once it has the turn, it is stale by what was under way at most"
+    )
     before = kept
     await until(lambda: kept >= before + 3)  # and the others go on
     stop = True
@@ -44,7 +46,7 @@ async def test_what_takes_long_to_derive_is_written_though_others_never_stop(sto
 
 
 async def test_it_gives_up_in_the_end(store, monkeypatch):
-    monkeypatch.setattr("recollect.store.optimistic._pause_s", lambda attempt: 0)
+    monkeypatch.setattr("recollect.store.commit_retry._compute_pause_s", lambda attempt: 0)
     tries = 0
 
     async def write():
@@ -53,9 +55,9 @@ async def test_it_gives_up_in_the_end(store, monkeypatch):
         raise StaleWrite("another process is faster")
 
     with pytest.raises(StaleWrite, match="another process"):
-        await until_current(store, write)
+        await retry_until_current(store, write)
     assert tries == ATTEMPTS
-    assert await until_current(store, lambda: asyncio.sleep(0, "free again")) == "free again"
+    assert await retry_until_current(store, lambda: asyncio.sleep(0, "free again")) == "free again"
 
 
 async def test_another_error_ends_it_at_once_and_leaves_the_turn_free(store):
@@ -64,26 +66,26 @@ async def test_another_error_ends_it_at_once_and_leaves_the_turn_free(store):
 
     for _ in range(2):
         with pytest.raises(ValueError, match="broken"):
-            await until_current(store, write)
+            await retry_until_current(store, write)
 
 
 async def test_one_bank_does_not_wait_for_another(store, monkeypatch):
-    monkeypatch.setattr("recollect.store.optimistic._pause_s", lambda attempt: 0)
+    monkeypatch.setattr("recollect.store.commit_retry._compute_pause_s", lambda attempt: 0)
     banks, other = await opened()
     tries, has_turn, done = 0, asyncio.Event(), asyncio.Event()
 
     async def starved():
         nonlocal tries
         tries += 1
-        if tries <= COURTEOUS:
+        if tries <= FREE_ATTEMPTS:
             raise StaleWrite("others were faster")
         has_turn.set()
         await done.wait()
 
-    starving = asyncio.create_task(until_current(store, starved))
+    starving = asyncio.create_task(retry_until_current(store, starved))
     await has_turn.wait()
-    assert await until_current(other, lambda: asyncio.sleep(0, "written")) == "written"
-    waiting = asyncio.create_task(until_current(store, lambda: asyncio.sleep(0, "written after it")))
+    assert await retry_until_current(other, lambda: asyncio.sleep(0, "written")) == "written"
+    waiting = asyncio.create_task(retry_until_current(store, lambda: asyncio.sleep(0, "written after it")))
     for _ in range(20):
         await asyncio.sleep(0)
     assert not waiting.done()
@@ -101,7 +103,7 @@ async def test_what_was_read_before_another_write_is_never_committed(store):
     class Counter:
         kind = "knot"
 
-        def causes(self, changes, now):
+        def plan_jobs(self, changes, now):
             return ()
 
         async def consolidate(self, job, reader, now):
@@ -127,10 +129,10 @@ async def test_changes_are_of_the_version_before_the_first_reading_whatever_they
     async def derive(reader):
         await reader.speakers()
         await store.commit(Changeset(settings=(("other", "written"),)))
-        return Changeset(seen=await reader.version(), settings=(("own", "written"),))
+        return Changeset(expected_version=await reader.version(), settings=(("own", "written"),))
 
     changes = await derive_changes(store, derive)
-    assert changes.seen == before
+    assert changes.expected_version == before
     with pytest.raises(StaleWrite):
         await store.commit(changes)
     assert await store.setting("own") is None

@@ -16,7 +16,7 @@ from recollect.errors import (
     StaleWrite,
     StoreUnavailable,
 )
-from recollect.worker.settings import WorkerSettings, backoff_s, counts, reply_of, retry_at
+from recollect.worker.settings import WorkerSettings, compute_backoff_s, compute_retry_time, find_reply, uses_attempt
 
 SETTINGS = WorkerSettings(attempts=5, backoff_s=10.0, longest_backoff_s=600.0)
 WRONG = InvalidReply("an end before a start", '{"start": 2024}')
@@ -25,15 +25,15 @@ LONGEST = 600.0
 
 @pytest.mark.parametrize(("attempts", "pause"), [(1, 10), (2, 40), (3, 160), (4, 600), (40, 600), (4000, 600)])
 def test_pauses_grow_to_the_longest(attempts, pause):
-    assert backoff_s(attempts, SETTINGS) == pause
+    assert compute_backoff_s(attempts, SETTINGS) == pause
 
 
 @pytest.mark.parametrize("error", [WRONG, ValueError("a bug"), TimeoutError("too long")])
 @pytest.mark.parametrize(("attempts", "pause"), [(1, 10), (2, 40), (3, 160), (4, 600), (5, None), (6, None)])
 def test_what_fails_is_tried_again_until_it_is_put_aside(error, attempts, pause):
     expected = None if pause is None else NOON + timedelta(seconds=pause)
-    assert retry_at(job(attempts=attempts), error, NOON, SETTINGS) == expected
-    assert counts(error)
+    assert compute_retry_time(job(attempts=attempts), error, NOON, SETTINGS) == expected
+    assert uses_attempt(error)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_what_fails_is_tried_again_until_it_is_put_aside(error, attempts, pause)
 )
 @pytest.mark.parametrize("attempts", [1, 5, 99])
 def test_what_says_nothing_of_the_job_waits_and_uses_up_no_attempt(error, pause, attempts):
-    assert retry_at(job(attempts=attempts), error, NOON, SETTINGS) == NOON + timedelta(seconds=pause)
-    assert not counts(error)
+    assert compute_retry_time(job(attempts=attempts), error, NOON, SETTINGS) == NOON + timedelta(seconds=pause)
+    assert not uses_attempt(error)
 
 
 @pytest.mark.parametrize("attempts", [1, 5, 99])
@@ -62,13 +62,13 @@ def test_what_says_nothing_of_the_job_waits_and_uses_up_no_attempt(error, pause,
 def test_a_model_that_cannot_be_reached_is_tried_ever_more_seldom_and_for_ever(failures, pause, attempts):
     error = ModelUnavailable("gone")
     expected = NOON + timedelta(seconds=pause)
-    assert retry_at(job(attempts=attempts, failures=failures), error, NOON, SETTINGS) == expected
-    assert not counts(error)
+    assert compute_retry_time(job(attempts=attempts, failures=failures), error, NOON, SETTINGS) == expected
+    assert not uses_attempt(error)
 
 
 def test_only_a_reply_is_kept_for_inspection():
-    assert reply_of(WRONG) == '{"start": 2024}'
-    assert reply_of(ModelUnavailable("gone")) is None
+    assert find_reply(WRONG) == '{"start": 2024}'
+    assert find_reply(ModelUnavailable("gone")) is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hands import NOON
 
 from recollect.domain.jobs import JobRecord, JobState
-from recollect.worker.report import left_behind
+from recollect.worker.work_report import describe_left_jobs
 
 BEFORE = NOON - timedelta(seconds=1)
 
@@ -41,12 +41,12 @@ def record(state, *, error=None, failed=None, kind="knot", worker=None):
     ],
 )
 def test_what_is_told_of_a_job_that_is_left(left, told):
-    assert left_behind([left], kinds={"knot"}, since=NOON) == told
+    assert describe_left_jobs([left], kinds={"knot"}, since=NOON) == told
 
 
 def test_jobs_that_nobody_here_does_are_one_line_a_kind():
     left = [record(JobState.WAITING, kind=kind) for kind in ("b", "a", "b")]
-    assert left_behind(left, kinds={"knot"}, since=NOON) == (
+    assert describe_left_jobs(left, kinds={"knot"}, since=NOON) == (
         "2 of the kind 'b' wait: nobody here does such jobs",
         "1 of the kind 'a' wait: nobody here does such jobs",
     )

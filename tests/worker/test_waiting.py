@@ -10,7 +10,13 @@ from recollect import Memory, Message
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import JobState
 from recollect.errors import ModelUnavailable, StoreUnavailable
-from recollect.methods.hindsight.replies import ExtractedFact, ExtractedFacts, NamedEntity, Observations, Observed
+from recollect.methods.hindsight.replies import (
+    ExtractedFact,
+    ExtractedFacts,
+    ExtractedObservation,
+    NamedEntity,
+    Observations,
+)
 from recollect.models.language import Reply
 from recollect.testing.models import FunctionModel, HashEmbedder
 from recollect.worker import WorkerSettings
@@ -31,7 +37,9 @@ def reply(prompt, answer_type):
             facts=tuple(ExtractedFact(what=what, type="world", entities=ada, messages=(last,)) for what in whats)
         )
     texts = ("Ada has a dog, Toby.", "Toby is three.", "Toby loves the sea.")
-    return Observations(observations=tuple(Observed(text=text, facts=(n,)) for n, text in enumerate(texts, start=1)))
+    return Observations(
+        observations=tuple(ExtractedObservation(text=text, facts=(n,)) for n, text in enumerate(texts, start=1))
+    )
 
 
 class HeldModel(FunctionModel):
@@ -150,7 +158,7 @@ async def test_an_error_after_the_words_are_kept_is_a_note(bank, monkeypatch):
     monkeypatch.setattr(bank._store, "claim", down)
     receipt = await bank.retain(SAID[:1], session="s1", wait=True)
     assert receipt.notes == ("StoreUnavailable: the disk is full",)
-    monkeypatch.setattr(bank._work._model, "reached", down)
+    monkeypatch.setattr(bank._work._model, "find_reached_limit", down)
     receipt = await bank.retain(SAID[1:2], session="s1")
     assert receipt.notes == ("whether jobs wait could not be found out: the disk is full",)
     assert len(await bank.messages()) == 2
@@ -161,7 +169,7 @@ async def test_a_dropped_bank_is_worked_on_no_more(tmp_path, model, clock):
         bank = await memory.bank("ada")
         await bank.retain(SAID, session="s1")
         clock.on(60)
-        bank.go_on()
+        bank.resume_work()
         await model.asked.wait()
         await memory.drop("ada")
         assert not [task for task in asyncio.all_tasks() if task.get_name() == "recollect worker"]
@@ -178,5 +186,5 @@ async def test_closing_the_memory_ends_a_wait_with_a_word(tmp_path, model, clock
     model.let.set()
     async with Memory.open(tmp_path, embedder=HashEmbedder(), recipe="hindsight", model=model, clock=clock) as memory:
         clock.on(60)
-        assert await (await memory.bank("ada")).work() == ()
+        assert await (await memory.bank("ada")).run_jobs() == ()
         assert len(await (await memory.bank("ada")).items(ItemKind.FACT)) == 3

@@ -19,19 +19,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from recollect.app import Memory, embedder_named, rehearsed_model
+from recollect.app import Memory, build_embedder, build_rehearsal_model
 from recollect.domain.answers import Answer
 from recollect.domain.messages import Message
 from recollect.errors import InvalidInput, MissingExtra
-from recollect.integrations import Fields, answer_over
+from recollect.integrations import MetadataFields, answer_over
 from recollect.models.embedder import Embedder
 from recollect.models.language import LanguageModel
 from recollect.sample import sample_path
-from recollect_lab.calendar import Calendar
-from recollect_lab.datasets.dataset import Conversation, Question
-from recollect_lab.datasets.jsonl import load
-from recollect_lab.rehearsals.rehearsal import Answered, Progress
-from recollect_lab.rehearsals.token_f1 import token_f1
+from recollect_lab.datasets.dataset import DatasetConversation, DatasetQuestion
+from recollect_lab.datasets.jsonl import load_jsonl
+from recollect_lab.manual_clock import ManualClock
+from recollect_lab.rehearsals.rehearsal import AnsweredQuestion, Progress
+from recollect_lab.rehearsals.token_f1 import compute_token_f1
 
 NAME: Final = "adapters"
 """The recording of the three runs."""
@@ -42,12 +42,12 @@ QUESTIONS: Final = ("q06", "q15", "q49", "q65")
 EMBEDDER: Final = "wordllama"
 
 _USER: Final = "sample"
-_KEPT: Final = Fields(id="message_id", sources="message_id")
+_KEPT_NOTE: Final = MetadataFields(id="message_id", sources="message_id")
 
-Ask = Callable[[Question], Any]
+Ask = Callable[[DatasetQuestion], Any]
 
 
-async def adapter_run(base_url: str, backend: str, progress: Progress = lambda _: None) -> tuple[Answered, ...]:
+async def run_adapter(base_url: str, backend: str, progress: Progress = lambda _: None) -> tuple[AnsweredQuestion, ...]:
     """Keep the sample's messages in a memory, and ask it the questions through MemR3; gives the answers in their order.
 
     Args:
@@ -60,19 +60,21 @@ async def adapter_run(base_url: str, backend: str, progress: Progress = lambda _
         MissingExtra: its package is not installed.
         ModelError: a question could not be answered.
     """
-    return await over(backend, rehearsed_model(base_url), progress)
+    return await run_over_backend(backend, build_rehearsal_model(base_url), progress)
 
 
-async def over(backend: str, model: LanguageModel, progress: Progress = lambda _: None) -> tuple[Answered, ...]:
+async def run_over_backend(
+    backend: str, model: LanguageModel, progress: Progress = lambda _: None
+) -> tuple[AnsweredQuestion, ...]:
     """The same with any model.
 
     Raises:
-        InvalidInput, MissingExtra, ModelError: as :func:`adapter_run`.
+        InvalidInput, MissingExtra, ModelError: as :func:`run_adapter`.
     """
     if backend not in BACKENDS:
         raise InvalidInput(f"no backend {backend!r}; there are: {', '.join(BACKENDS)}")
     with sample_path() as path:
-        conversation = load(path).conversations[0]
+        conversation = load_jsonl(path).conversations[0]
     questions = [one for one in conversation.questions if one.id in QUESTIONS]
     with TemporaryDirectory(prefix="recollect-adapters-") as folder:
         async with BACKENDS[backend](conversation, model, Path(folder)) as ask:
@@ -82,57 +84,57 @@ async def over(backend: str, model: LanguageModel, progress: Progress = lambda _
                 answers.append(await ask(question))
                 progress(f"{backend} was asked: {question.text}")
     return tuple(
-        Answered(question=question, answer=answer, f1=token_f1(answer.text, question.answer))
+        AnsweredQuestion(question=question, answer=answer, f1=compute_token_f1(answer.text, question.answer))
         for question, answer in zip(questions, answers, strict=True)
     )
 
 
 @asynccontextmanager
-async def _bank(conversation: Conversation, model: LanguageModel, folder: Path) -> AsyncIterator[Ask]:
-    clock = Calendar(conversation.sessions[0].at)
+async def _open_bank(conversation: DatasetConversation, model: LanguageModel, folder: Path) -> AsyncIterator[Ask]:
+    clock = ManualClock(conversation.sessions[0].at)
     async with Memory.open(folder, recipe="memr3", model=model, clock=clock) as memory:
         bank = await memory.bank(_USER)
         for session in conversation.sessions:
             clock.set(session.at + timedelta(hours=1))
             await bank.retain(session.messages, session=session.id)
 
-        async def ask(question: Question) -> Answer:
+        async def ask(question: DatasetQuestion) -> Answer:
             return await bank.ask(question.text, now=question.at)
 
         yield ask
 
 
 @asynccontextmanager
-async def _mem0(conversation: Conversation, model: LanguageModel, folder: Path) -> AsyncIterator[Ask]:
+async def _open_mem0(conversation: DatasetConversation, model: LanguageModel, folder: Path) -> AsyncIterator[Ask]:
     from recollect.integrations.mem0 import Mem0Retriever
 
-    memory = raw_mem0(folder, asynchronous=True, embedder=embedder_named(EMBEDDER))
+    memory = open_raw_mem0(folder, asynchronous=True, embedder=build_embedder(EMBEDDER))
     for session in conversation.sessions:
         for message in session.messages:
             assert message.at is not None
             await memory.add(
-                [{"role": message.role.value, "content": _words(message), "name": message.speaker}],
+                [{"role": message.role.value, "content": _render_message(message), "name": message.speaker}],
                 user_id=_USER,
                 run_id=session.id,
-                metadata={_KEPT.id: message.id, _KEPT.at: message.at.isoformat()},
+                metadata={_KEPT_NOTE.id: message.id, _KEPT_NOTE.at: message.at.isoformat()},
                 infer=False,
             )
-    retriever = Mem0Retriever(memory, filters={"user_id": _USER}, fields=_KEPT)
+    retriever = Mem0Retriever(memory, filters={"user_id": _USER}, fields=_KEPT_NOTE)
     try:
-        yield partial(_asked, retriever, model)
+        yield partial(_ask, retriever, model)
     finally:
         memory.close()
 
 
 @asynccontextmanager
-async def _langgraph(conversation: Conversation, model: LanguageModel, folder: Path) -> AsyncIterator[Ask]:
+async def _open_langgraph(conversation: DatasetConversation, model: LanguageModel, folder: Path) -> AsyncIterator[Ask]:
     try:
         from langgraph.store.memory import InMemoryStore
     except ImportError as exc:
         raise MissingExtra("langgraph", "langgraph") from exc
     from recollect.integrations.langgraph import LangGraphRetriever
 
-    embedder = embedder_named(EMBEDDER)
+    embedder = build_embedder(EMBEDDER)
 
     async def embed(texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = (await embedder.embed(texts)).tolist()
@@ -144,30 +146,30 @@ async def _langgraph(conversation: Conversation, model: LanguageModel, folder: P
             assert message.at is not None
             assert message.id is not None
             value = {
-                "text": _words(message),
+                "text": _render_message(message),
                 "speaker": message.speaker,
                 "session": session.id,
-                _KEPT.at: message.at.isoformat(),
-                _KEPT.id: message.id,
+                _KEPT_NOTE.at: message.at.isoformat(),
+                _KEPT_NOTE.id: message.id,
             }
             await store.aput((_USER, session.id), message.id, value)
-    yield partial(_asked, LangGraphRetriever(store, (_USER,), fields=_KEPT), model)
+    yield partial(_ask, LangGraphRetriever(store, (_USER,), fields=_KEPT_NOTE), model)
 
 
-def _words(message: Message) -> str:
+def _render_message(message: Message) -> str:
     """What a message says, with what its pictures show, as a bank keeps it."""
     return message.text + "".join(f"\n[{caption}]" for caption in message.captions)
 
 
-async def _asked(retriever: Any, model: LanguageModel, question: Question) -> Answer:
+async def _ask(retriever: Any, model: LanguageModel, question: DatasetQuestion) -> Answer:
     return await answer_over(retriever, question.text, model=model, now=question.at)
 
 
-BACKENDS: Final[Mapping[str, Any]] = {"bank": _bank, "mem0": _mem0, "langgraph": _langgraph}
+BACKENDS: Final[Mapping[str, Any]] = {"bank": _open_bank, "mem0": _open_mem0, "langgraph": _open_langgraph}
 """How the messages are kept and the questions asked, by name."""
 
 
-def raw_mem0(folder: Path, *, asynchronous: bool, embedder: Embedder) -> Any:
+def open_raw_mem0(folder: Path, *, asynchronous: bool, embedder: Embedder) -> Any:
     """A ``mem0.Memory`` or ``mem0.AsyncMemory`` whose vectors lie in a folder; no model is asked, and nothing is sent.
 
     It is for messages that are added with ``infer=False``: its language model has no key.
@@ -176,7 +178,7 @@ def raw_mem0(folder: Path, *, asynchronous: bool, embedder: Embedder) -> Any:
         MissingExtra: mem0ai is not installed.
     """
     try:
-        with _silenced(folder):
+        with _without_telemetry(folder):
             from mem0 import AsyncMemory, Memory
             from mem0.configs.base import MemoryConfig
             from mem0.embeddings.base import EmbeddingBase
@@ -185,11 +187,11 @@ def raw_mem0(folder: Path, *, asynchronous: bool, embedder: Embedder) -> Any:
 
     class Ours(EmbeddingBase):
         def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-            vectors: list[list[float]] = _waited(embedder, [text])
+            vectors: list[list[float]] = _embed_blocking(embedder, [text])
             return vectors[0]
 
         def embed_batch(self, texts: list[str], memory_action: str = "add") -> list[list[float]]:
-            return _waited(embedder, texts)
+            return _embed_blocking(embedder, texts)
 
     nowhere = {"provider": "openai", "config": {"api_key": "none", "model": "none"}}
     dimension = embedder.dimension
@@ -209,7 +211,7 @@ def raw_mem0(folder: Path, *, asynchronous: bool, embedder: Embedder) -> Any:
     return memory
 
 
-def _waited(embedder: Embedder, texts: list[str]) -> list[list[float]]:
+def _embed_blocking(embedder: Embedder, texts: list[str]) -> list[list[float]]:
     async def embed() -> list[list[float]]:
         vectors: list[list[float]] = (await embedder.embed(texts)).tolist()
         return vectors
@@ -219,7 +221,7 @@ def _waited(embedder: Embedder, texts: list[str]) -> list[list[float]]:
 
 
 @contextmanager
-def _silenced(folder: Path) -> Iterator[None]:
+def _without_telemetry(folder: Path) -> Iterator[None]:
     """Mem0 reads once, when it is imported, whether it may send what is done with it, and where its own folder is."""
     if "mem0" in sys.modules:
         yield

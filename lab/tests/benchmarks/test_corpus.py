@@ -1,7 +1,7 @@
 from itertools import islice
 
 from benchmarks.corpus import SPEAKERS, Corpus, vocabulary
-from recollect.text.terms import words
+from recollect.text.terms import split_words
 
 
 def texts(corpus):
@@ -44,7 +44,7 @@ def test_facts_are_planted_where_their_question_looks():
     assert len({needle.message for needle in needles}) == 20
     for needle in needles:
         assert by_id[needle.message].text.startswith(needle.text)
-        shared = set(words(needle.question)) & set(words(needle.text))
+        shared = set(split_words(needle.question)) & set(split_words(needle.text))
         assert len(shared) >= 2
         assert not any(name in needle.question and name != by_id[needle.message].speaker for name in SPEAKERS)
 
@@ -55,9 +55,9 @@ def test_facts_are_at_most_a_fifth():
 
 def test_talk_is_as_long_and_as_repetitive_as_people_are():
     said = [message.text for message in islice(Corpus(items=2000).messages(), 2000)]
-    mean = sum(len(words(text)) for text in said) / len(said)
+    mean = sum(len(split_words(text)) for text in said) / len(said)
     assert 19 < mean < 25
-    assert 2000 < len({word for text in said for word in words(text)}) < 4000
+    assert 2000 < len({word for text in said for word in split_words(text)}) < 4000
     assert 0.2 < sum(text.endswith("?") for text in said) / len(said) < 0.3
 
 

@@ -21,8 +21,8 @@ from benchmarks.timeline.single import OneRetrieval
 from benchmarks.timeline.statements import sentence, statements
 from recollect import Memory
 from recollect.methods.remem.tools import Toolkit
-from recollect.retain.facts import bounds
-from recollect.text.when.iso import read_date
+from recollect.retain.facts import split_bounds
+from recollect.text.time_expressions.iso import parse_iso_date
 
 YEARS, MONTHS = Calendar(unit="year"), Calendar(unit="month")
 
@@ -158,10 +158,10 @@ class TestTimelines:
 
     def test_statements_are_as_exact_as_the_calendar(self):
         given = statements((fact("E92", 1980, 1984), fact("E92", 1980, None)), YEARS)
-        assert bounds(given[0].occurred) == (read_date("1980", UTC), read_date("1984", UTC))
-        assert bounds(given[1].occurred) == (read_date("1980", UTC), None)
+        assert split_bounds(given[0].occurred) == (parse_iso_date("1980", UTC), parse_iso_date("1984", UTC))
+        assert split_bounds(given[1].occurred) == (parse_iso_date("1980", UTC), None)
         (month,) = statements([fact("E92", 1980 * 12 + 2, 1980 * 12 + 2)], MONTHS)
-        assert bounds(month.occurred) == (read_date("1980-03", UTC),) * 2
+        assert split_bounds(month.occurred) == (parse_iso_date("1980-03", UTC),) * 2
 
     def test_sentences(self):
         assert sentence(fact("E92", 1980, 1984), YEARS) == "E92 was the R1 of E0 from 1980 to 1984."

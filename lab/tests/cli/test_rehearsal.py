@@ -18,15 +18,15 @@ from recollect.domain.time import Interval, Precision
 from recollect.domain.triples import Triple
 from recollect.domain.usage import Cost, Usage
 from recollect.errors import ModelUnavailable
-from recollect_lab.cli import made
+from recollect_lab.cli import memory_blocks
 from recollect_lab.cli import rehearsal as shown
-from recollect_lab.datasets.dataset import Question
-from recollect_lab.recordings import Asked, Recording, ReplayReport, ReplayServer, Upstream
+from recollect_lab.datasets.dataset import DatasetQuestion
+from recollect_lab.recordings import Recording, ReplayReport, ReplayServer, RequestKey, Upstream
 from recollect_lab.recordings import upstream as upstreams
 from recollect_lab.rehearsals import comparison
 from recollect_lab.rehearsals import rehearsal as evals
-from recollect_lab.rehearsals.plans import plan_named
-from recollect_lab.rehearsals.rehearsal import Answered, RehearsalResult
+from recollect_lab.rehearsals.plans import get_plan
+from recollect_lab.rehearsals.rehearsal import AnsweredQuestion, RehearsalResult
 
 AT = datetime(2023, 7, 11, 18, 5, tzinfo=UTC)
 DAY = Interval(start=datetime(2023, 7, 6, tzinfo=UTC), end=datetime(2023, 7, 7, tzinfo=UTC), precision=Precision.DAY)
@@ -42,8 +42,8 @@ def item(id_, text, kind=ItemKind.FACT, **more):
 def answered(text, category, said, *cited, abstained=False):
     receipt = AnswerReceipt(recalls=(), models=("m",), usage=USED, seconds=1.0)
     answer = Answer(text=said, abstained=abstained, citations=cited, evidence=(), trace=(), receipt=receipt)
-    question = Question(id="q", text=text, category=category, answer="6 July 2023")
-    return Answered(question=question, answer=answer, f1=0.5)
+    question = DatasetQuestion(id="q", text=text, category=category, answer="6 July 2023")
+    return AnsweredQuestion(question=question, answer=answer, f1=0.5)
 
 
 def cited(fact):
@@ -102,7 +102,7 @@ def result(**more):
 
 
 def told(report=None, **more):
-    return unstyle("\n\n".join(shown.blocks(result(**more), report or ReplayReport(), "hindsight")))
+    return unstyle("\n\n".join(shown.format_result(result(**more), report or ReplayReport(), "hindsight")))
 
 
 def test_facts_come_with_their_dates_types_and_links():
@@ -113,8 +113,8 @@ def test_facts_come_with_their_dates_types_and_links():
 
 
 def test_facts_that_answers_cite_come_first(monkeypatch):
-    monkeypatch.setattr(made, "FACTS", 1)
-    assert "Bram bakes bread" not in made.facts_block(FACTS, result().asked[:1])
+    monkeypatch.setattr(memory_blocks, "FACTS", 1)
+    assert "Bram bakes bread" not in memory_blocks.format_facts(FACTS, result().asked[:1])
 
 
 def test_gists_and_triples_come_with_their_times_and_messages():
@@ -143,7 +143,7 @@ def test_a_long_trajectory_is_cut_and_says_so():
     text = told(opinions=(opinion(step(0, 0.6, Assessment.FORMED), *later),))
     assert "formed: evidence that is not a fact" in text
     assert "... 3 steps left out" in text
-    assert text.count("reinforce: Bram bakes bread. and 1 more") == made.STEPS
+    assert text.count("reinforce: Bram bakes bread. and 1 more") == memory_blocks.STEPS
     assert [n for n in range(1, 9) if f"then believed: I think {n}." in text] == [4, 5, 6, 7]
 
 
@@ -161,7 +161,7 @@ def test_costs_are_summed_by_role_and_time_without_the_model_is_told():
 
 
 def test_what_went_wrong_is_told():
-    missing = Asked(key="k", role="extract", operation="o", subject="s")
+    missing = RequestKey(key="k", role="extract", operation="o", subject="s")
     text = told(ReplayReport(missing=(missing,)), problems=("hindsight.observe:Ada: InvalidReply: empty\nfact",))
     assert "0 exact, 0 stale, 1 missing: what is below rests in part on replies to other prompts." in text
     assert "recollect recordings check hindsight" in text
@@ -184,7 +184,7 @@ class Hand(Upstream):
         value = sound(body["messages"][-1]["content"], body["response_format"]["json_schema"]["name"])
         choice = {"message": {"role": "assistant", "content": json.dumps(to_json(value))}, "finish_reason": "stop"}
         usage = {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}
-        return upstreams.Answer(
+        return upstreams.HttpAnswer(
             status=200, body=json.dumps({"model": "hand", "choices": [choice], "usage": usage}).encode()
         )
 
@@ -196,14 +196,14 @@ def recorded(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched:
         shorten(patched)
         with ReplayServer(Recording.open(folder, create=True), Hand(base_url="http://localhost/v1")) as server:
-            asyncio.run(evals.rehearse(plan_named("hindsight"), server.base_url, lambda progress: None))
+            asyncio.run(evals.rehearse(get_plan("hindsight"), server.base_url, lambda progress: None))
     return folder
 
 
 def shorten(patched):
     """Let the rehearsal be of one session and few questions."""
 
-    def one_session(path, load=evals.load):
+    def one_session(path, load=evals.load_jsonl):
         loaded = load(path)
         (conversation,) = loaded.conversations
         short = {"sessions": conversation.sessions[:1], "questions": conversation.questions[:2]}
@@ -211,7 +211,7 @@ def shorten(patched):
             **{**fields_of(loaded), "conversations": (type(conversation)(**{**fields_of(conversation), **short}),)}
         )
 
-    patched.setattr(evals, "load", one_session)
+    patched.setattr(evals, "load_jsonl", one_session)
 
 
 def fields_of(value):
@@ -228,7 +228,7 @@ def shipped(recorded, monkeypatch):
         assert name == "hindsight"
         yield recorded
 
-    monkeypatch.setattr(comparison, "recording_path", path)
+    monkeypatch.setattr(comparison, "open_recording_folder", path)
     return recorded
 
 
@@ -245,7 +245,7 @@ def test_a_recording_is_replayed_from_end_to_end(cli, shipped):
 
 
 def test_a_reply_that_is_missing_ends_it_with_a_word_on_what_fits(cli, shipped, monkeypatch, tmp_path):
-    monkeypatch.setattr(comparison, "recording_path", lambda name: nullcontext(tmp_path))
+    monkeypatch.setattr(comparison, "open_recording_folder", lambda name: nullcontext(tmp_path))
     (tmp_path / "replies.jsonl").write_text("", "utf-8")
     done = cli("demo", "--recipe", "hindsight")
     assert done.code == 1
@@ -274,9 +274,9 @@ def test_a_run_that_breaks_off_says_how_many_replies_fit(cli, shipped, monkeypat
 
 
 def test_progress_is_told_in_a_terminal_alone(monkeypatch, capsys):
-    shown.tell("kept 2023-07-11")
+    shown.print_progress("kept 2023-07-11")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    shown.tell("kept 2023-08-03")
+    shown.print_progress("kept 2023-08-03")
     assert capsys.readouterr().err == "kept 2023-08-03\n"
 
 

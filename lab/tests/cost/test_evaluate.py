@@ -15,8 +15,8 @@ from recollect.methods.recmem.settings import CASUAL, RECURRENCE, ConsolidateSet
 from recollect.recipes import Recipe
 from recollect.testing.models import HashEmbedder
 from recollect_lab.cost.evaluate import evaluate_cost
-from recollect_lab.cost.systems import DEFAULT_SYSTEMS, ByRecipe, Construction, Eager, system_named
-from recollect_lab.datasets.dataset import Conversation, Dataset, Session
+from recollect_lab.cost.systems import DEFAULT_SYSTEMS, Construction, EagerSystem, RecipeSystem, build_system
+from recollect_lab.datasets.dataset import Dataset, DatasetConversation, DatasetSession
 from recollect_lab.reports.provenance import gather_provenance
 
 AT = datetime(2024, 5, 1, 9, tzinfo=UTC)
@@ -38,9 +38,9 @@ def conversation(*sessions, name="c", pinned=()):
             Message(id=f"m{at + n}", speaker="Ada", text=text, at=start, important=at + n in pinned)
             for n, text in enumerate(texts)
         )
-        made.append(Session(id=f"s{day}", at=start, messages=said))
+        made.append(DatasetSession(id=f"s{day}", at=start, messages=said))
         at += len(texts)
-    return Conversation(id=name, sessions=tuple(made), questions=())
+    return DatasetConversation(id=name, sessions=tuple(made), questions=())
 
 
 def dataset(*conversations):
@@ -50,7 +50,7 @@ def dataset(*conversations):
 def waiting(name="recmem@3", **more):
     recurrence = Recurrence(**{"theta_sim": 0.9, "theta_count": 3, "theta_merge": 1.0, **more})
     part = partial(UnitConsolidator, settings=ConsolidateSettings(recurrence=recurrence))
-    return ByRecipe(name, Recipe(name="recmem", consolidate=(part,)), recurrence)
+    return RecipeSystem(name, Recipe(name="recmem", consolidate=(part,)), recurrence)
 
 
 async def report_of(data, *systems, limit=None):
@@ -95,7 +95,7 @@ async def test_what_is_pinned_is_told_of_alone():
 
 async def test_figures_are_means_over_conversations_and_shares_of_eager_extraction():
     loud, still = conversation([AGAIN] * 4, name="loud"), conversation(["Toby sleeps."], [], ["Hm."] * 3, name="still")
-    report = await report_of(dataset(loud, still), waiting(), Eager())
+    report = await report_of(dataset(loud, still), waiting(), EagerSystem())
     eager, recmem = report.systems["eager"], report.systems["recmem@3"]
     # Two pairs in the one; a message alone, a pair and a message alone in the other.
     assert [one.calls for one in eager.conversations.values()] == [2, 3]
@@ -108,21 +108,21 @@ async def test_figures_are_means_over_conversations_and_shares_of_eager_extracti
     assert report.talk["messages"] == 4
     alone = await report_of(dataset(loud), waiting())
     assert alone.systems["recmem@3"].of_eager is None
-    first = await report_of(dataset(loud, still), Eager(), limit=1)
+    first = await report_of(dataset(loud, still), EagerSystem(), limit=1)
     assert (first.conversations, first.systems["eager"].spent.calls) == (1, 2)
 
 
 async def test_similarities_are_within_conversations():
     """Of five equal messages the fourth and the fifth have three before them; of three others none has."""
     talks = conversation([AGAIN] * 5), conversation(["Toby sleeps.", "Bram bakes.", "Hm."], name="d")
-    report = await report_of(dataset(*talks), Eager())
+    report = await report_of(dataset(*talks), EagerSystem())
     assert report.similarities[3] == pytest.approx(dict.fromkeys(report.similarities[3], 1.0), abs=1e-3)
     assert len(report.similarities[3]) == 7
     assert report.similarities[6] == {}
 
 
 async def test_the_json_is_by_system():
-    report = await report_of(dataset(conversation([AGAIN] * 5)), waiting(), Eager())
+    report = await report_of(dataset(conversation([AGAIN] * 5)), waiting(), EagerSystem())
     made = json.loads(json.dumps(report.to_json()))
     assert set(made) == {"systems", "similarities", "conversations", "talk", "provenance"}
     assert set(made["similarities"]) == {"3", "4", "5", "6"}
@@ -135,11 +135,11 @@ async def test_the_json_is_by_system():
 
 
 async def test_the_table_tells_the_same():
-    report = await report_of(dataset(conversation([AGAIN] * 5)), waiting(), Eager())
+    report = await report_of(dataset(conversation([AGAIN] * 5)), waiting(), EagerSystem())
     table = report.to_table()
     for words in ("recmem@3", "recmem.refine", "1 recurrence", "of eager", "n-th nearest", "tiny, sha256 ab12"):
         assert words.replace("1 rec", "1.0 rec") in table
-    assert "cosine" not in (await report_of(dataset(conversation(["Hm."])), Eager())).to_table()
+    assert "cosine" not in (await report_of(dataset(conversation(["Hm."])), EagerSystem())).to_table()
 
 
 async def test_what_goes_wrong_is_told_by_conversation():
@@ -159,16 +159,16 @@ async def test_what_goes_wrong_is_told_by_conversation():
 
 async def test_there_must_be_something_to_measure():
     with pytest.raises(InvalidInput, match="nothing to measure: 0 conversations"):
-        await report_of(dataset(), Eager())
+        await report_of(dataset(), EagerSystem())
     with pytest.raises(InvalidInput, match="nothing to measure: 1 conversations, 0 systems"):
         await report_of(dataset(conversation(["Hm."])))
     with pytest.raises(InvalidInput, match="limit"):
-        await report_of(dataset(conversation(["Hm."])), Eager(), limit=0)
+        await report_of(dataset(conversation(["Hm."])), EagerSystem(), limit=0)
 
 
 async def test_hindsight_reads_and_observes_after_every_session():
     talk = conversation(*([f"Ada met Toby in Leeds on walk {day}-{n}." for n in range(3)] for day in range(4)))
-    report = await report_of(dataset(talk), system_named("hindsight", EMBEDDER))
+    report = await report_of(dataset(talk), build_system("hindsight", EMBEDDER))
     made = calls(report, "hindsight")
     assert made["hindsight.extract"] == 4
     assert made["hindsight.observe"] > 0
@@ -177,7 +177,7 @@ async def test_hindsight_reads_and_observes_after_every_session():
 
 async def test_remem_reads_each_session_for_gists_and_for_facts():
     talk = conversation(*([f"Ada met Toby in Leeds on walk {day}-{n}." for n in range(3)] for day in range(4)))
-    report = await report_of(dataset(talk), system_named("remem", EMBEDDER))
+    report = await report_of(dataset(talk), build_system("remem", EMBEDDER))
     made = calls(report, "remem")
     assert (made["remem.gists"], made["remem.facts"]) == (4, 4)
     assert report.systems["remem"].problems == {}
@@ -192,19 +192,19 @@ def test_a_recipe_waits_as_it_does_in_a_new_bank():
         name: str = "wordllama-256"
         dimension: int = 256
 
-    assert system_named("recmem", Known()).recurrence == RECURRENCE["wordllama-256"]
-    assert system_named("recmem", EMBEDDER).recurrence == CASUAL
-    assert system_named("eager", EMBEDDER) == Eager()
-    assert system_named("hindsight", EMBEDDER).recurrence is None
-    assert {system_named(name, EMBEDDER).name for name in DEFAULT_SYSTEMS} == set(DEFAULT_SYSTEMS)
+    assert build_system("recmem", Known()).recurrence == RECURRENCE["wordllama-256"]
+    assert build_system("recmem", EMBEDDER).recurrence == CASUAL
+    assert build_system("eager", EMBEDDER) == EagerSystem()
+    assert build_system("hindsight", EMBEDDER).recurrence is None
+    assert {build_system(name, EMBEDDER).name for name in DEFAULT_SYSTEMS} == set(DEFAULT_SYSTEMS)
 
 
 def test_a_count_and_a_threshold_take_the_place_of_the_recipes():
-    system = system_named("recmem@4", EMBEDDER, theta_sim=0.5)
+    system = build_system("recmem@4", EMBEDDER, theta_sim=0.5)
     assert (system.recurrence.theta_count, system.recurrence.theta_sim, system.recurrence.k) == (4, 0.5, CASUAL.k)
     (part,) = system.recipe.consolidate
     assert part.keywords["settings"].recurrence == system.recurrence
-    assert system_named("recmem", EMBEDDER, theta_sim=0.5).recurrence.theta_count == CASUAL.theta_count
+    assert build_system("recmem", EMBEDDER, theta_sim=0.5).recurrence.theta_count == CASUAL.theta_count
 
 
 @pytest.mark.parametrize(
@@ -220,11 +220,11 @@ def test_a_count_and_a_threshold_take_the_place_of_the_recipes():
 )
 def test_a_name_that_is_none_is_refused(name, problem):
     with pytest.raises(InvalidInput, match=problem):
-        system_named(name, EMBEDDER)
+        build_system(name, EMBEDDER)
 
 
 async def test_conversations_without_a_message_cost_nothing():
-    report = await report_of(dataset(conversation([])), waiting(), Eager())
+    report = await report_of(dataset(conversation([])), waiting(), EagerSystem())
     one = report.systems["recmem@3"]
     assert (one.spent.calls, one.recurrence.units, one.recurrence.recurred, one.of_eager) == (0, 0, 0, None)
     assert json.loads(json.dumps(report.to_json(), allow_nan=False))["systems"]["eager"]["calls"] == 0

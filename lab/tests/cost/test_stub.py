@@ -8,19 +8,25 @@ import pytest
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import Message, Role, StoredMessage
 from recollect.errors import InvalidReply, NoAnswer
-from recollect.methods.hindsight.extract import extraction_prompt as hindsight_prompt
+from recollect.methods.hindsight.extractor import build_extraction_prompt as hindsight_prompt
 from recollect.methods.hindsight.facts import check_facts
 from recollect.methods.hindsight.replies import ExtractedFacts
-from recollect.methods.recmem.episodes import Episodes, Merged, check_episodes, episodes_prompt, merge_prompt
-from recollect.methods.recmem.refine import Facts, refine_prompt
-from recollect.methods.recmem.refine import check_facts as check_refined
+from recollect.methods.recmem.episodes import (
+    EpisodesReply,
+    MergeReply,
+    build_episodes_prompt,
+    build_merge_prompt,
+    check_episodes,
+)
+from recollect.methods.recmem.refinement import FactsReply, build_refine_prompt
+from recollect.methods.recmem.refinement import check_facts as check_refined
 from recollect.methods.recmem.units import Unit
+from recollect.models.language import ModelRole as For
 from recollect.models.language import Prompt
-from recollect.models.language import Role as For
 from recollect.retain.chunks import Chunk
 from recollect.text.tokens import count_tokens
-from recollect_lab.cost.eager import ExtractedMemories, extraction_prompt
-from recollect_lab.cost.excerpts import content_words, sentences, share_in
+from recollect_lab.cost.eager import ExtractedMemories, build_extraction_prompt
+from recollect_lab.cost.excerpts import compute_share, find_content_words, split_sentences
 from recollect_lab.cost.stub import StubModel
 
 AT = datetime(2024, 5, 1, 9, tzinfo=UTC)
@@ -69,7 +75,7 @@ async def reply(prompt, kind, check=None):
 
 
 async def test_tokens_are_those_of_all_that_is_read_and_written():
-    prompt = extraction_prompt([Message(text="hm", id="m0", at=AT)], [])
+    prompt = build_extraction_prompt([Message(text="hm", id="m0", at=AT)], [])
     usage = (await StubModel().generate(prompt, ExtractedMemories)).usage
     action = '{"enum": ["ADD", "UPDATE", "DELETE", "NONE"], "type": "string"}'
     fact = f'{{"fact": {{"type": "string"}}, "action": {action}'
@@ -81,8 +87,8 @@ async def test_tokens_are_those_of_all_that_is_read_and_written():
 
 
 async def test_the_same_prompt_has_the_same_reply():
-    prompt = episodes_prompt([unit(n, LONG) for n in range(9)], required=None, characters=4000)
-    assert await StubModel().generate(prompt, Episodes) == await StubModel().generate(prompt, Episodes)
+    prompt = build_episodes_prompt([unit(n, LONG) for n in range(9)], required=None, characters=4000)
+    assert await StubModel().generate(prompt, EpisodesReply) == await StubModel().generate(prompt, EpisodesReply)
 
 
 async def test_what_memory_is_not_made_by_is_refused():
@@ -98,7 +104,7 @@ async def test_a_reply_that_does_not_pass_is_shown():
         raise ValueError("not so")
 
     with pytest.raises(InvalidReply, match="not so") as caught:
-        await reply(extraction_prompt([Message(text="hm", id="m0", at=AT)], []), ExtractedMemories, check)
+        await reply(build_extraction_prompt([Message(text="hm", id="m0", at=AT)], []), ExtractedMemories, check)
     assert caught.value.reply == '{"memories":[]}'
 
 
@@ -110,7 +116,7 @@ async def test_notes_are_of_the_sentences_that_say_most():
         Message(id="1", speaker="Ada", at=AT, text=f"Hi! {LONG} Good to see you again. How are you?"),
         Message(id="2", speaker="Bram", at=AT, text="My oven died after nineteen years of bread. I bought another."),
     ]
-    made = (await reply(extraction_prompt(said, []), ExtractedMemories)).memories
+    made = (await reply(build_extraction_prompt(said, []), ExtractedMemories)).memories
     assert [(one.fact, one.action) for one in made] == [
         (f"Ada said {' '.join(LONG.split()[:18])}", "ADD"),
         ("Bram said My oven died after nineteen years of bread.", "ADD"),
@@ -127,7 +133,7 @@ async def test_notes_are_of_the_sentences_that_say_most():
 )
 async def test_what_a_fact_does_goes_by_the_words_it_shares(note, action, memory):
     said = [Message(id="2", speaker="Bram", at=AT, text="My oven died after nineteen years of bread.")]
-    (made,) = (await reply(extraction_prompt(said, ["Ada swims", note]), ExtractedMemories)).memories
+    (made,) = (await reply(build_extraction_prompt(said, ["Ada swims", note]), ExtractedMemories)).memories
     assert (made.action, made.memory) == (action, memory)
 
 
@@ -140,31 +146,31 @@ async def test_what_a_fact_does_goes_by_the_words_it_shares(note, action, memory
 )
 async def test_there_is_an_episode_for_every_six_exchanges(count, sizes, sentences_of):
     words = LONG if count > 1 else "Toby barked."
-    prompt = episodes_prompt([unit(n, f"{words} {words}") for n in range(count)], required=None, characters=4000)
-    made = (await reply(prompt, Episodes, lambda told: check_episodes(told, count))).episodes
+    prompt = build_episodes_prompt([unit(n, f"{words} {words}") for n in range(count)], required=None, characters=4000)
+    made = (await reply(prompt, EpisodesReply, lambda told: check_episodes(told, count))).episodes
     assert [len(one.exchanges) for one in made] == sizes
-    assert [len(sentences(one.text)) for one in made] == sentences_of
+    assert [len(split_sentences(one.text)) for one in made] == sentences_of
     assert {number for one in made for number in one.exchanges} == set(range(1, count + 1))
 
 
 async def test_an_episode_is_in_the_words_of_its_exchanges():
-    prompt = episodes_prompt([unit(n, LONG) for n in range(3)], required=2, characters=4000)
-    (made,) = (await reply(prompt, Episodes)).episodes
+    prompt = build_episodes_prompt([unit(n, LONG) for n in range(3)], required=2, characters=4000)
+    (made,) = (await reply(prompt, EpisodesReply)).episodes
     assert made.text.startswith("On Wednesday, 1 May 2024 Ada said Yesterday we carried the old green sofa")
-    assert share_in(LONG, content_words(made.text)) > 0.9
+    assert compute_share(LONG, find_content_words(made.text)) > 0.9
 
 
 async def test_exchanges_with_words_in_common_are_merged_and_episodes_stay_short():
     text = " ".join(f"On Monday, {n} April 2024 Ada said the oven is broken." for n in range(1, 7))
     episode = item(ItemKind.EPISODE, text, stored(0, "x"))
-    prompt = merge_prompt(episode, unit(9, "The oven is still broken, and Toby sleeps."), 4000)
-    made = await reply(prompt, Merged)
-    kept = sentences(made.episode)
+    prompt = build_merge_prompt(episode, unit(9, "The oven is still broken, and Toby sleeps."), 4000)
+    made = await reply(prompt, MergeReply)
+    kept = split_sentences(made.episode)
     assert (made.merge, len(kept)) == (True, 6)
     assert kept[0] == "On Monday, 1 April 2024 Ada said the oven is broken."
     assert kept[1].startswith("On Monday, 3 April")
     assert kept[-1] == "On Friday, 10 May 2024 Bram said The oven is still broken, and Toby sleeps."
-    assert await reply(merge_prompt(episode, unit(9, LONG), 4000), Merged) == Merged(merge=False)
+    assert await reply(build_merge_prompt(episode, unit(9, LONG), 4000), MergeReply) == MergeReply(merge=False)
 
 
 async def test_a_fact_of_each_exchange_is_new_or_takes_the_place_of_another():
@@ -173,8 +179,8 @@ async def test_a_fact_of_each_exchange_is_new_or_takes_the_place_of_another():
         item(ItemKind.SEMANTIC, "Ada said The oven died on Tuesday morning", units[0].messages[0]),
         item(ItemKind.SEMANTIC, "Toby is three years old", units[1].messages[0]),
     ]
-    prompt = refine_prompt(item(ItemKind.EPISODE, "An oven.", units[0].messages[0]), units, known, 4000)
-    (made,) = (await reply(prompt, Facts, lambda facts: check_refined(facts, 3, 2))).facts
+    prompt = build_refine_prompt(item(ItemKind.EPISODE, "An oven.", units[0].messages[0]), units, known, 4000)
+    (made,) = (await reply(prompt, FactsReply, lambda facts: check_refined(facts, 3, 2))).facts
     assert (made.text, made.type, made.exchanges, made.replaces) == (
         "Bram said Toby is four years old.",
         "update",
@@ -183,7 +189,9 @@ async def test_a_fact_of_each_exchange_is_new_or_takes_the_place_of_another():
     )
     assert made.start == "2024-05-02"
     many = [unit(n, f"{LONG} {n}") for n in range(12)]
-    first = await reply(refine_prompt(item(ItemKind.EPISODE, "x", many[0].messages[0]), many, [], 4000), Facts)
+    first = await reply(
+        build_refine_prompt(item(ItemKind.EPISODE, "x", many[0].messages[0]), many, [], 4000), FactsReply
+    )
     assert [one.exchanges for one in first.facts] == [(n,) for n in range(1, 10)]
 
 
@@ -192,7 +200,7 @@ async def test_a_fact_of_each_exchange_is_new_or_takes_the_place_of_another():
 
 async def test_extraction_gives_five_facts_for_an_exchange_of_700_tokens():
     said = tuple(replace(stored(n % 28, LONG), id=f"m{n}", position=n) for n in range(14))
-    chunk = Chunk(context=said[:2], messages=said[2:], tokens=0, agent="Iris", named=False)
+    chunk = Chunk(context=said[:2], messages=said[2:], tokens=0, agent="Iris", names_agent=False)
     prompt = hindsight_prompt(chunk, (2, 5))
     shown = prompt.text.partition("<messages>")[2]
     assert 640 < count_tokens(shown) < 760

@@ -8,7 +8,7 @@ import pytest
 
 from recollect.errors import InvalidInput, MalformedLine
 from recollect_lab.datasets import LOADERS, load_dataset
-from recollect_lab.datasets.jsonl import FIELDS, load
+from recollect_lab.datasets.jsonl import FIELDS, load_jsonl
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "eval-formats.md"
 SESSION = {"type": "session", "id": "s", "at": "2024-05-01T10:00:00Z"}
@@ -21,7 +21,7 @@ def read(tmp_path):
     def read(*rows):
         path = tmp_path / "talk.jsonl"
         path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8")
-        return load(path)
+        return load_jsonl(path)
 
     return read
 
@@ -120,7 +120,7 @@ def test_a_bad_line_is_named(read, rows, line, problem):
 
 
 def test_the_shipped_sample_is_in_this_format():
-    dataset = load(Path(str(files("recollect.sample") / "conversation.jsonl")))
+    dataset = load_jsonl(Path(str(files("recollect.sample") / "conversation.jsonl")))
     (conversation,) = dataset.conversations
     assert len(conversation.sessions) >= 8
     assert {q.category for q in conversation.questions if q.unscored} == {"unanswerable"}

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from recollect.errors import InvalidInput
-from recollect_lab.datasets.locomo import load, mend_evidence
+from recollect_lab.datasets.locomo import load_locomo, repair_evidence
 
 
 def turn(name, speaker="Ann", **more):
@@ -55,7 +55,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def conversation(path):
-    return load(path).conversations[0]
+    return load_locomo(path).conversations[0]
 
 
 def test_sessions_come_in_order_of_time_and_empty_ones_do_not(conversation):
@@ -100,7 +100,7 @@ def test_evidence_is_mended_and_its_sessions_named(conversation):
 
 
 def test_what_is_left_out_is_counted(path):
-    dataset = load(path)
+    dataset = load_locomo(path)
     assert dataset.left_out == {"adversarial": 1, "repeated": 1}
     assert dataset.bad_evidence == 2
     assert [q.text for q in dataset.conversations[0].questions if q.unscored == "no evidence"] == ["four?"]
@@ -122,16 +122,16 @@ def test_what_is_left_out_is_counted(path):
 )
 def test_mend_evidence(given, ids, bad):
     known = dict.fromkeys(["D8:6", "D9:17", "D11:26", "D30:5"], "s")
-    found = mend_evidence(given, known)
+    found = repair_evidence(given, known)
     assert (found.ids, found.bad) == (ids, bad)
 
 
 def test_a_packed_file_is_read_and_the_checksum_is_of_the_file_on_disk(path, tmp_path):
     packed = tmp_path / "locomo_tiny.json.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert load(packed).conversations == load(path).conversations
-    assert load(packed).name == load(path).name == "locomo_tiny"
-    assert load(packed).checksum != load(path).checksum
+    assert load_locomo(packed).conversations == load_locomo(path).conversations
+    assert load_locomo(packed).name == load_locomo(path).name == "locomo_tiny"
+    assert load_locomo(packed).checksum != load_locomo(path).checksum
 
 
 @pytest.mark.parametrize("text", ["", "{}x", "[1]", '[{"sample_id": "a"}]', '{"a": 1}'])
@@ -139,9 +139,9 @@ def test_another_file_is_refused_by_name(tmp_path, text):
     path = tmp_path / "other.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"other\.json is no LoCoMo file"):
-        load(path)
+        load_locomo(path)
 
 
 def test_a_missing_file_says_so(tmp_path):
     with pytest.raises(InvalidInput, match="cannot read"):
-        load(tmp_path / "nowhere.json")
+        load_locomo(tmp_path / "nowhere.json")

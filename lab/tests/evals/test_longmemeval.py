@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from recollect.errors import InvalidInput
-from recollect_lab.datasets.longmemeval import load
+from recollect_lab.datasets.longmemeval import load_longmemeval
 
 
 def said(*roles, gold=()):
@@ -41,7 +41,7 @@ def read(tmp_path):
     def read(*rows):
         path = tmp_path / "lme.json"
         path.write_text(json.dumps(rows), encoding="utf-8")
-        return load(path)
+        return load_longmemeval(path)
 
     return read
 

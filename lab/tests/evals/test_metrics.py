@@ -2,38 +2,38 @@ from math import log2
 
 import pytest
 
-from recollect_lab.evals.metrics import ndcg_at, recall_at, reciprocal_rank
-from recollect_lab.evals.scoring import estimates, score_places, score_sessions
+from recollect_lab.evals.metrics import compute_ndcg, compute_recall, compute_reciprocal_rank
+from recollect_lab.evals.scoring import estimate_metrics, score_places, score_sessions
 
 RANKED = ("a", "b", "c", "d")
 
 
 def test_recall_is_the_share_of_the_gold():
     gold = frozenset({"b", "d", "z"})
-    assert [recall_at(RANKED, gold, k) for k in (1, 2, 3, 4, 9)] == pytest.approx([0, 1 / 3, 1 / 3, 2 / 3, 2 / 3])
+    assert [compute_recall(RANKED, gold, k) for k in (1, 2, 3, 4, 9)] == pytest.approx([0, 1 / 3, 1 / 3, 2 / 3, 2 / 3])
 
 
 def test_recall_of_more_gold_than_places_cannot_reach_one():
-    assert recall_at(RANKED, frozenset("abcd"), 2) == 0.5
+    assert compute_recall(RANKED, frozenset("abcd"), 2) == 0.5
 
 
 def test_ndcg_by_hand():
     # gold at ranks 2 and 4; ideal at ranks 1 and 2
     by_hand = (1 / log2(3) + 1 / log2(5)) / (1 + 1 / log2(3))
-    assert ndcg_at(RANKED, frozenset({"b", "d"}), 10) == pytest.approx(by_hand)
+    assert compute_ndcg(RANKED, frozenset({"b", "d"}), 10) == pytest.approx(by_hand)
     assert by_hand == pytest.approx(0.65092, abs=1e-5)
 
 
 def test_ndcg_of_the_best_order_is_one_also_with_more_gold_than_places():
-    assert ndcg_at(RANKED, frozenset({"a", "b"}), 10) == 1
-    assert ndcg_at(RANKED, frozenset("abcdef"), 3) == 1
-    assert ndcg_at(RANKED, frozenset("z"), 10) == 0
+    assert compute_ndcg(RANKED, frozenset({"a", "b"}), 10) == 1
+    assert compute_ndcg(RANKED, frozenset("abcdef"), 3) == 1
+    assert compute_ndcg(RANKED, frozenset("z"), 10) == 0
 
 
 def test_reciprocal_rank():
-    assert reciprocal_rank(RANKED, frozenset({"c", "d"}), 10) == pytest.approx(1 / 3)
-    assert reciprocal_rank(RANKED, frozenset({"c"}), 2) == 0
-    assert reciprocal_rank((), frozenset({"c"}), 10) == 0
+    assert compute_reciprocal_rank(RANKED, frozenset({"c", "d"}), 10) == pytest.approx(1 / 3)
+    assert compute_reciprocal_rank(RANKED, frozenset({"c"}), 2) == 0
+    assert compute_reciprocal_rank((), frozenset({"c"}), 10) == 0
 
 
 def test_measures_deeper_than_what_was_asked_for_are_left_out():
@@ -56,6 +56,6 @@ def test_without_gold_there_are_no_scores():
 
 
 def test_a_mean_is_over_the_questions_that_have_the_measure():
-    found = estimates([{"a": 1.0, "b": 0.0}, {"b": 1.0}])
+    found = estimate_metrics([{"a": 1.0, "b": 0.0}, {"b": 1.0}])
     assert (found["a"].mean, found["a"].n) == (1, 1)
     assert (found["b"].mean, found["b"].n) == (0.5, 2)

@@ -6,10 +6,10 @@ import pytest
 
 from recollect.domain.messages import Message
 from recollect.errors import InvalidInput
-from recollect_lab.datasets.dataset import Conversation, Dataset, Question, Session
-from recollect_lab.evals.exam import Progress
+from recollect_lab.datasets.dataset import Dataset, DatasetConversation, DatasetQuestion, DatasetSession
+from recollect_lab.evals.conversation_run import EvalProgress
 from recollect_lab.evals.retrieval import evaluate_retrieval
-from recollect_lab.evals.selection import choose
+from recollect_lab.evals.selection import choose_questions
 from recollect_lab.reports.provenance import gather_provenance
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
@@ -56,11 +56,11 @@ class ScriptedBank:
 
 def session(name, *ids, day=0):
     at = AT + timedelta(days=day)
-    return Session(id=name, at=at, messages=tuple(Message(id=one, text="x", at=at) for one in ids))
+    return DatasetSession(id=name, at=at, messages=tuple(Message(id=one, text="x", at=at) for one in ids))
 
 
 def question(text, evidence=(), sessions=(), category="easy", unscored=None):
-    return Question(
+    return DatasetQuestion(
         id=f"id of {text}",
         text=text,
         category=category,
@@ -71,7 +71,7 @@ def question(text, evidence=(), sessions=(), category="easy", unscored=None):
     )
 
 
-ONE = Conversation(
+ONE = DatasetConversation(
     id="one",
     sessions=(session("s1", "a", "b"), session("s2", "c", "d", day=1), session("empty", day=2)),
     questions=(
@@ -82,7 +82,7 @@ ONE = Conversation(
         question("broken?", ("a",), ("s1",), category="hard"),
     ),
 )
-TWO = Conversation(id="two", sessions=(session("s1", "z"),), questions=(question("other?", ("z",), ("s1",)),))
+TWO = DatasetConversation(id="two", sessions=(session("s1", "z"),), questions=(question("other?", ("z",), ("s1",)),))
 DATASET = Dataset(
     name="tiny", conversations=(ONE, TWO), place="message", checksum="ab" * 32, left_out={"adversarial": 3}
 )
@@ -188,7 +188,7 @@ async def test_a_limit_spreads_over_conversations_and_is_accounted_for():
 
 
 async def test_progress_is_told_after_each_step():
-    told: list[Progress] = []
+    told: list[EvalProgress] = []
     await evaluate(progress=told.append)
     assert [(one.stage, one.conversation, one.done) for one in told] == [
         ("retain", "one", 0),
@@ -262,11 +262,11 @@ async def test_the_table_has_figures_and_what_stands_beside_them():
 def test_a_limit_takes_evenly_spaced_questions():
     sizes = {"a": 10, "b": 30, "c": 20}
     conversations = tuple(
-        Conversation(id=name, sessions=(), questions=tuple(question(f"{name}{i}", ("m",)) for i in range(size)))
+        DatasetConversation(id=name, sessions=(), questions=tuple(question(f"{name}{i}", ("m",)) for i in range(size)))
         for name, size in sizes.items()
     )
     dataset = replace(DATASET, conversations=conversations)
-    assert [len(one.questions) for one in choose(dataset, 6)] == [1, 3, 2]
-    assert choose(dataset, 1000) == choose(dataset, None)
-    assert choose(dataset, 6) == choose(dataset, 6)
-    assert choose(replace(DATASET, conversations=()), 6) == ()
+    assert [len(one.questions) for one in choose_questions(dataset, 6)] == [1, 3, 2]
+    assert choose_questions(dataset, 1000) == choose_questions(dataset, None)
+    assert choose_questions(dataset, 6) == choose_questions(dataset, 6)
+    assert choose_questions(replace(DATASET, conversations=()), 6) == ()

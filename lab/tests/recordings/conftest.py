@@ -13,7 +13,7 @@ def recording(tmp_path):
     def made(*entries):
         kept = Recording.open(tmp_path / "kept", create=True)
         for each in entries:
-            kept.keep(each)
+            kept.add(each)
         return kept
 
     return made

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from recollect_lab.recordings import Entry
-from recollect_lab.recordings.entry import asked_of, kept_part
+from recollect_lab.recordings import RecordedReply
+from recollect_lab.recordings.recorded_reply import read_request_key, select_kept
 
 PLACE = ("extract", "hindsight.extract", "2023-07-11")
 
@@ -29,7 +29,9 @@ def body_of(text="Who adopted Toby?", *, place=PLACE, **more):
 def entry(text="Who adopted Toby?", reply="Ada.", *, place=PLACE, **more):
     body = body_of(text, place=place)
     usage = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
-    return Entry(asked=asked_of(body), model="m", request=kept_part(body), reply=reply, usage=usage, **more)
+    return RecordedReply(
+        asked=read_request_key(body), model="m", request=select_kept(body), reply=reply, usage=usage, **more
+    )
 
 
 @dataclass

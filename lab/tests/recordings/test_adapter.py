@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import pytest
 from replay_fakes import completion, entry
 
-from recollect.app import rehearsed_model
+from recollect.app import build_rehearsal_model
 from recollect.errors import ModelUnavailable
-from recollect.models.language import Prompt, Role
+from recollect.models.language import ModelRole, Prompt
 from recollect_lab.recordings import Recording, ReplayServer
 
 
@@ -17,11 +17,13 @@ class Named:
 
 
 def prompt(text, subject="2023-07-11"):
-    return Prompt(role=Role.EXTRACT, operation="hindsight.extract", subject=subject, system="Name the dog.", text=text)
+    return Prompt(
+        role=ModelRole.EXTRACT, operation="hindsight.extract", subject=subject, system="Name the dog.", text=text
+    )
 
 
 async def named(server, asked):
-    return (await rehearsed_model(server.base_url).generate(asked, Named)).value.name
+    return (await build_rehearsal_model(server.base_url).generate(asked, Named)).value.name
 
 
 async def test_recorded_replayed_and_stood_in(tmp_path, recording, elsewhere):
@@ -29,11 +31,11 @@ async def test_recorded_replayed_and_stood_in(tmp_path, recording, elsewhere):
     with ReplayServer(recording(), upstream=elsewhere.base_url) as server:
         assert await named(server, prompt("I adopted Toby.")) == "Toby"
     (kept,) = Recording.open(tmp_path / "kept").entries
-    assert kept.asked.place == ("extract", "hindsight.extract", "2023-07-11")
+    assert kept.asked.purpose == ("extract", "hindsight.extract", "2023-07-11")
     assert "metadata" not in elsewhere.asked[0]
     with ReplayServer(Recording.open(tmp_path / "kept")) as server:
         assert await named(server, prompt("I adopted Toby.")) == "Toby"
-        assert server.report.fresh
+        assert server.report.is_fresh
         assert await named(server, prompt("Ada: I adopted Toby.")) == "Toby"
         (stale,) = server.report.stale
     assert stale.entry == kept

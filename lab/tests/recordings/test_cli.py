@@ -10,11 +10,11 @@ from click import unstyle
 from replay_fakes import Elsewhere, body_of, entry, post, served
 from typer.testing import CliRunner
 
-from recollect.cli.running import Commands
+from recollect.cli.runtime import Commands
 from recollect.errors import ModelUnavailable
-from recollect_lab.cli.recordings import app, entries_block, report_block, report_json
-from recollect_lab.recordings import Asked, Recording, ReplayReport, Stale
-from recollect_lab.recordings.entry import asked_of
+from recollect_lab.cli.recordings import app, dump_report, format_entries, format_report
+from recollect_lab.recordings import Recording, ReplayReport, RequestKey, StaleReply
+from recollect_lab.recordings.recorded_reply import read_request_key
 
 EXTRACT, REFLECT = ("extract", "hindsight.extract", "2023-07-11"), ("reflect", "hindsight.reflect", "Who is Toby?")
 
@@ -27,7 +27,7 @@ class TestPrinting:
             entry("third", place=REFLECT),
             entry("fourth", place=None),
         )
-        lines = unstyle(entries_block(entries)).splitlines()
+        lines = unstyle(format_entries(entries)).splitlines()
         assert [line.split()[:3] for line in lines if line and line[0] != " "] == [
             ["extract", "2", "replies,"],
             ["reflect", "1", "reply,"],
@@ -37,14 +37,14 @@ class TestPrinting:
         assert lines[1].split() == ["hindsight.extract", "2023-07-11", "3", "kB", "0", "kB", entries[0].asked.key]
 
     def test_a_report_without_flaws_is_one_line(self):
-        assert report_block(ReplayReport(exact=(entry(),)), "hindsight") == (
+        assert format_report(ReplayReport(exact=(entry(),)), "hindsight") == (
             "1 exact, 0 recorded now, 0 stale, 0 missing, 0 unused"
         )
 
     def test_what_is_wrong_is_listed_with_what_to_do(self):
-        stale = Stale(asked=asked_of(body_of("new", place=EXTRACT)), entry=entry(place=EXTRACT))
-        missing = asked_of(body_of(place=REFLECT))
-        text = report_block(ReplayReport(stale=(stale,), missing=(missing,)), "hindsight")
+        stale = StaleReply(asked=read_request_key(body_of("new", place=EXTRACT)), entry=entry(place=EXTRACT))
+        missing = read_request_key(body_of(place=REFLECT))
+        text = format_report(ReplayReport(stale=(stale,), missing=(missing,)), "hindsight")
         first, stale_lines, missing_lines, advice = text.split("\n\n")
         assert first == "0 exact, 0 recorded now, 1 stale, 1 missing, 0 unused"
         assert stale_lines.split()[-4:] == [*EXTRACT, stale.asked.key]
@@ -52,20 +52,20 @@ class TestPrinting:
         assert "recollect recordings record hindsight --upstream URL" in advice
 
     def test_what_is_unused_is_told_with_how_to_drop_it(self):
-        text = report_block(ReplayReport(unused=(entry(place=EXTRACT),)), "hindsight")
+        text = format_report(ReplayReport(unused=(entry(place=EXTRACT),)), "hindsight")
         assert "2023-07-11" in text
         assert text.endswith("record hindsight --upstream URL --prune")
 
     def test_what_was_asked_cannot_move_the_cursor(self):
-        asked = Asked(key="k", role="extract\x1b[2J", operation="o", subject="two\nlines")
-        text = report_block(ReplayReport(missing=(asked,)), "\x1b[1m")
+        asked = RequestKey(key="k", role="extract\x1b[2J", operation="o", subject="two\nlines")
+        text = format_report(ReplayReport(missing=(asked,)), "\x1b[1m")
         assert "\x1b[2J" not in text
         assert "two lines" in text
         assert "record \x1b" not in text
 
     def test_the_report_is_json_too(self):
-        stale = Stale(asked=asked_of(body_of("new")), entry=entry())
-        told = json.loads(json.dumps(report_json(ReplayReport(stale=(stale,), unused=(entry("old"),)))))
+        stale = StaleReply(asked=read_request_key(body_of("new")), entry=entry())
+        told = json.loads(json.dumps(dump_report(ReplayReport(stale=(stale,), unused=(entry("old"),)))))
         assert told["stale"] == [
             {
                 "key": stale.asked.key,

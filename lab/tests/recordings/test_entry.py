@@ -7,7 +7,15 @@ import pytest
 from replay_fakes import PLACE, body_of, entry
 
 from recollect.errors import MalformedLine
-from recollect_lab.recordings.entry import Asked, asked_of, from_line, kept_part, key_of, to_line, untagged
+from recollect_lab.recordings.recorded_reply import (
+    RequestKey,
+    compute_key,
+    drop_tags,
+    dump_reply,
+    load_reply,
+    read_request_key,
+    select_kept,
+)
 
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "facts", "schema": {"type": "object"}}}
 
@@ -17,14 +25,14 @@ def test_the_key_is_the_hash_of_what_an_answer_depends_on():
     asked = json.dumps(
         {"messages": body["messages"], "response_format": SCHEMA}, sort_keys=True, ensure_ascii=False
     ).encode()
-    assert key_of(body) == hashlib.sha256(asked).hexdigest()[:16]
+    assert compute_key(body) == hashlib.sha256(asked).hexdigest()[:16]
 
 
 @pytest.mark.parametrize(
     "more", [{"model": "other"}, {"temperature": 1}, {"metadata": {"role": "x"}}, {"stream": False}, {"tools": None}]
 )
 def test_what_an_answer_does_not_depend_on_is_not_in_the_key(more):
-    assert key_of({**body_of(), **more}) == key_of(body_of())
+    assert compute_key({**body_of(), **more}) == compute_key(body_of())
 
 
 @pytest.mark.parametrize(
@@ -38,37 +46,37 @@ def test_what_an_answer_does_not_depend_on_is_not_in_the_key(more):
     ],
 )
 def test_what_an_answer_depends_on_is_in_the_key(more):
-    assert key_of({**body_of(), **more}) != key_of(body_of())
+    assert compute_key({**body_of(), **more}) != compute_key(body_of())
 
 
 def test_half_a_pair_of_surrogates_has_a_key_and_a_line():
     kept = entry("broken \ud83d", reply="told \ud83d")
-    assert from_line(to_line(kept).decode("utf-8"), 1) == kept
+    assert load_reply(dump_reply(kept).decode("utf-8"), 1) == kept
 
 
 def test_tags_are_read_and_go_no_further():
     body = body_of(temperature=0)
-    assert asked_of(body) == Asked(
-        key=key_of(body), role="extract", operation="hindsight.extract", subject="2023-07-11"
+    assert read_request_key(body) == RequestKey(
+        key=compute_key(body), role="extract", operation="hindsight.extract", subject="2023-07-11"
     )
-    assert untagged(body) == {"model": "m", "messages": body["messages"], "temperature": 0}
-    assert kept_part({**body, "stream": False}) == {"messages": body["messages"], "temperature": 0}
+    assert drop_tags(body) == {"model": "m", "messages": body["messages"], "temperature": 0}
+    assert select_kept({**body, "stream": False}) == {"messages": body["messages"], "temperature": 0}
 
 
 @pytest.mark.parametrize("tags", [None, "extract", {}, {"role": None}])
 def test_a_request_without_tags_has_no_place(tags):
     body = {**body_of(place=None), "metadata": tags}
-    assert asked_of(body).place == ("", "", "")
-    assert asked_of(body).key in str(asked_of(body))
+    assert read_request_key(body).purpose == ("", "", "")
+    assert read_request_key(body).key in str(read_request_key(body))
 
 
 def test_a_line_is_one_line_and_comes_back_whole():
     calls = ({"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}},)
     kept = entry("two\nlines\u2028three", reply='{"facts": ["é"]}', tool_calls=calls, finish="length")
-    line = to_line(kept)
+    line = dump_reply(kept)
     assert line.count(b"\n") == 1
     assert "é".encode() in line
-    assert from_line(line.decode(), 1) == kept
+    assert load_reply(line.decode(), 1) == kept
     assert list(json.loads(line))[:5] == ["key", "role", "operation", "subject", "model"]
 
 
@@ -90,7 +98,7 @@ def test_sizes_are_bytes():
     ],
 )
 def test_a_line_that_was_spoiled_is_told_with_its_number(change, problem):
-    cells = change(json.loads(to_line(entry(place=PLACE))))
+    cells = change(json.loads(dump_reply(entry(place=PLACE))))
     with pytest.raises(MalformedLine, match=problem) as caught:
-        from_line(json.dumps(cells), 7)
+        load_reply(json.dumps(cells), 7)
     assert caught.value.line == 7

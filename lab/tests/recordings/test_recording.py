@@ -7,9 +7,9 @@ import pytest
 from replay_fakes import body_of, entry
 
 from recollect.errors import InvalidInput, MalformedLine
-from recollect_lab.recordings import Recording, recording_names, recording_path
-from recollect_lab.recordings import folder as folders
-from recollect_lab.recordings.entry import asked_of, to_line
+from recollect_lab.recordings import Recording, list_recordings, open_recording_folder
+from recollect_lab.recordings import shipped as folders
+from recollect_lab.recordings.recorded_reply import dump_reply, read_request_key
 
 
 def lines_of(folder):
@@ -52,7 +52,7 @@ def test_a_file_that_cannot_be_written_leaves_everything_as_it_was(tmp_path, rec
     before = (tmp_path / "kept" / "replies.jsonl").read_bytes()
     monkeypatch.setattr("recollect_lab.recordings.recording.os.fsync", fail)
     with pytest.raises(OSError, match="full"):
-        kept.keep(entry("two"))
+        kept.add(entry("two"))
     with pytest.raises(OSError, match="full"):
         kept.prune(())
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["replies.jsonl"]
@@ -66,7 +66,7 @@ def fail(_):
 
 def test_many_threads_keep_without_losing_any(tmp_path, recording):
     kept = recording()
-    threads = [threading.Thread(target=kept.keep, args=(entry(f"question {n}"),)) for n in range(24)]
+    threads = [threading.Thread(target=kept.add, args=(entry(f"question {n}"),)) for n in range(24)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -83,7 +83,7 @@ def test_no_recording_is_told_unless_it_is_to_be_made(tmp_path):
 
 
 def test_a_key_that_is_there_twice_is_told(tmp_path):
-    (tmp_path / "replies.jsonl").write_bytes(to_line(entry()) + b"\n" + to_line(entry(reply="other")))
+    (tmp_path / "replies.jsonl").write_bytes(dump_reply(entry()) + b"\n" + dump_reply(entry(reply="other")))
     with pytest.raises(MalformedLine, match="twice") as caught:
         Recording.open(tmp_path)
     assert caught.value.line == 3
@@ -99,7 +99,7 @@ class TestStandIn:
     """Which reply takes the place of one that was never recorded."""
 
     def found(self, kept, body):
-        found = kept.stand_in(asked_of(body), body)
+        found = kept.find_stand_in(read_request_key(body), body)
         return found and found.reply
 
     def test_it_has_the_same_role_operation_and_subject(self, recording):
@@ -122,7 +122,7 @@ class TestStandIn:
         kept = recording(entry("Ada likes tea", reply="short"))
         body = body_of("Ada likes tea")
         longer = {**body, "messages": [*body["messages"], {"role": "assistant", "content": "?"}] * 2}
-        kept.keep(entry_for(longer, "long"))
+        kept.add(entry_for(longer, "long"))
         assert self.found(kept, body_of("Something else")) == "short"
         changed = {**longer, "messages": [{"role": "user", "content": "Ada likes tea"}] * 3}
         assert self.found(kept, changed) == "long"
@@ -135,7 +135,7 @@ class TestStandIn:
 
 def entry_for(body, reply):
     made = entry(reply=reply)
-    return type(made)(asked=asked_of(body), model="m", request={"messages": body["messages"]}, reply=reply)
+    return type(made)(asked=read_request_key(body), model="m", request={"messages": body["messages"]}, reply=reply)
 
 
 class TestShipped:
@@ -147,19 +147,19 @@ class TestShipped:
         monkeypatch.setattr(folders, "files", lambda _: tmp_path)
 
     def test_names_are_folders_with_replies_or_a_page(self):
-        assert recording_names() == ("full", "planned")
+        assert list_recordings() == ("full", "planned")
 
     def test_a_name_is_a_folder(self, tmp_path):
-        with recording_path("full") as folder:
+        with open_recording_folder("full") as folder:
             assert folder == tmp_path / "full"
 
     @pytest.mark.parametrize("name", ["none", "", "..", "full/../planned"])
     def test_an_unknown_name_is_told(self, name):
-        with pytest.raises(InvalidInput, match="full, planned"), recording_path(name):
+        with pytest.raises(InvalidInput, match="full, planned"), open_recording_folder(name):
             pass
 
 
 def test_every_shipped_recording_can_be_read():
-    for name in recording_names():
-        with recording_path(name) as folder:
+    for name in list_recordings():
+        with open_recording_folder(name) as folder:
             assert Recording.open(folder, create=True).entries is not None

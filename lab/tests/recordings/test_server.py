@@ -10,7 +10,7 @@ from replay_fakes import PLACE, Elsewhere, body_of, completion, entry, post, ser
 
 from recollect.errors import InvalidInput
 from recollect_lab.recordings import Recording, ReplayServer, Upstream
-from recollect_lab.recordings.entry import key_of
+from recollect_lab.recordings.recorded_reply import compute_key
 
 NEW = "In other words: who adopted Toby?"
 
@@ -25,7 +25,7 @@ class TestReplay:
         assert told.body["usage"] == kept.usage
         assert told.body["object"] == "chat.completion"
         assert [each.asked.key for each in report.exact] == [kept.asked.key]
-        assert report.fresh
+        assert report.is_fresh
         assert [each.request["messages"][0]["content"] for each in report.unused] == ["another"]
 
     def test_another_wording_is_answered_and_marked(self, recording):
@@ -35,10 +35,10 @@ class TestReplay:
             report = server.report
         assert told.text == "Ada."
         ((asked, stood_in),) = [(stale.asked, stale.entry) for stale in report.stale]
-        assert (asked.key, asked.place, stood_in) == (key_of(body_of(NEW)), PLACE, kept)
-        assert not report.fresh
+        assert (asked.key, asked.purpose, stood_in) == (compute_key(body_of(NEW)), PLACE, kept)
+        assert not report.is_fresh
         assert report.exact == report.missing == report.unused == ()
-        assert report.used == {kept.asked.key}
+        assert report.used_keys == {kept.asked.key}
 
     def test_what_is_not_there_is_missing(self, recording):
         other = ("reflect", "hindsight.reflect", "Who?")
@@ -48,9 +48,9 @@ class TestReplay:
             report = server.report
         assert [each.status for each in told] == [404] * 3
         assert "reflect hindsight.reflect Who?" in told[0].problem
-        assert {asked.place for asked in report.missing} == {other, ("", "", "")}
+        assert {asked.purpose for asked in report.missing} == {other, ("", "", "")}
         assert len(report.missing) == 2
-        assert not report.fresh
+        assert not report.is_fresh
         assert len(report.unused) == 1
 
     def test_calls_and_the_reason_it_ended_come_back(self, recording):
@@ -126,13 +126,13 @@ class TestRecording:
         assert elsewhere.asked == [{name: value for name, value in body.items() if name != "metadata"}]
         assert elsewhere.headers[0]["Authorization"] == "Bearer secret"
         (kept,) = Recording.open(tmp_path / "kept").entries
-        assert (kept.asked.place, kept.reply, kept.model) == (PLACE, "reply 1", "theirs")
+        assert (kept.asked.purpose, kept.reply, kept.model) == (PLACE, "reply 1", "theirs")
         assert kept.request == {name: body[name] for name in ("messages", "response_format", "temperature")}
         assert kept.usage["total_tokens"] == 4
         assert "secret" not in (tmp_path / "kept" / "replies.jsonl").read_text("utf-8")
         assert report.recorded == (kept,)
         assert report.exact == report.unused == ()
-        assert report.fresh
+        assert report.is_fresh
 
     def test_a_recorded_run_replays_alike(self, tmp_path, recording, elsewhere):
         elsewhere.answer = lambda _: (200, completion("cut", finish="length"), {})
@@ -148,9 +148,9 @@ class TestRecording:
         with ReplayServer(kept, upstream=elsewhere.base_url) as server:
             assert post(server.base_url, body_of(NEW)).text == "reply 1"
             report = server.report
-        assert report.fresh
+        assert report.is_fresh
         assert [each.reply for each in report.unused] == ["old"]
-        assert [each.reply for each in kept.prune(report.used)] == ["old"]
+        assert [each.reply for each in kept.prune(report.used_keys)] == ["old"]
 
     def test_key_and_model_can_be_given(self, recording, elsewhere):
         upstream = Upstream(base_url=elsewhere.base_url, api_key="ours", model="big")
@@ -182,7 +182,7 @@ class TestRecording:
             report = server.report
         assert (told.status, told.body) == answer[:2]
         assert told.headers.get("Retry-After") == answer[2].get("Retry-After")
-        assert [asked.place for asked in missing] == [PLACE]
+        assert [asked.purpose for asked in missing] == [PLACE]
         assert again.text == "at last"
         assert report.missing == ()
         assert len(report.recorded) == 1
@@ -198,12 +198,12 @@ class TestRecording:
 
     def test_an_upstream_that_does_not_answer_is_told(self, recording, elsewhere):
         elsewhere.gate.clear()
-        with ReplayServer(recording(), upstream=Upstream(base_url=elsewhere.base_url, patience_s=0.1)) as server:
+        with ReplayServer(recording(), upstream=Upstream(base_url=elsewhere.base_url, timeout_s=0.1)) as server:
             told = post(server.base_url, body_of())
         assert told.status == 504
 
     def test_an_hour_is_waited(self):
-        assert Upstream(base_url="http://127.0.0.1:1/v1").patience_s > 3600
+        assert Upstream(base_url="http://127.0.0.1:1/v1").timeout_s > 3600
 
     def test_the_same_request_twice_at_once_is_sent_once(self, recording, elsewhere):
         elsewhere.gate.clear()

@@ -9,23 +9,23 @@ import pytest
 
 from recollect.domain.items import ItemKind
 from recollect.domain.opinions import Assessment
-from recollect.methods.hindsight.reinforce import ReinforceSettings, reinforced
+from recollect.methods.hindsight.reinforcer import ReinforceSettings, update_confidence
 from recollect_lab.rehearsals import comparison
-from recollect_lab.rehearsals.comparison import Replayed, compared
-from recollect_lab.rehearsals.plans import PLANS, TWELVE, WHERE_AND_WHEN, plan_named
+from recollect_lab.rehearsals.comparison import ReplayedRehearsal, compare_recipe
+from recollect_lab.rehearsals.plans import PLANS, TWELVE_QUESTIONS, WHERE_AND_WHEN, get_plan
 
 
 @pytest.fixture(scope="module")
-def replayed() -> Callable[[str], Replayed]:
+def replayed() -> Callable[[str], ReplayedRehearsal]:
     """What the rehearsal of a name gives; each is replayed once."""
-    return cache(lambda name: asyncio.run(comparison.replayed(name, lambda line: None)))
+    return cache(lambda name: asyncio.run(comparison.replay_rehearsal(name, lambda line: None)))
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", PLANS)
 def test_every_request_has_a_reply_of_its_own(replayed, name):
     replay = replayed(name)
-    assert replay.report.fresh
+    assert replay.report.is_fresh
     assert not replay.report.unused
     assert not replay.result.problems
 
@@ -34,13 +34,13 @@ def test_every_request_has_a_reply_of_its_own(replayed, name):
 def test_answers_are_those_that_were_judged(replayed, name):
     replay = replayed(name)
     assert replay.verdicts.keys() == {one.question.id for one in replay.result.asked}
-    assert all(one.answer.abstained for one in replay.result.asked if one.abstention_due)
+    assert all(one.answer.abstained for one in replay.result.asked if one.should_abstain)
 
 
 @pytest.mark.parametrize("name", PLANS)
 def test_whatever_was_made_comes_from_messages_and_what_is_cited_was_shown(replayed, name):
     result = replayed(name).result
-    assert bool(result.made) == bool(plan_named(name).recipe.consolidate)
+    assert bool(result.made) == bool(get_plan(name).recipe.consolidate)
     assert all(item.sources for item in result.made)
     for one in result.asked:
         shown = {piece.id for piece in one.answer.evidence}
@@ -49,9 +49,9 @@ def test_whatever_was_made_comes_from_messages_and_what_is_cited_was_shown(repla
 
 def test_hindsight_reads_facts_and_sums_them_up(replayed):
     result = replayed("hindsight").result
-    assert len(result.of(ItemKind.FACT)) > 50
-    assert all(item.derived_from and item.confidence is None for item in result.of(ItemKind.OBSERVATION))
-    assert all(one.answer.abstained == one.abstention_due for one in result.asked)
+    assert len(result.items_of(ItemKind.FACT)) > 50
+    assert all(item.derived_from and item.confidence is None for item in result.items_of(ItemKind.OBSERVATION))
+    assert all(one.answer.abstained == one.should_abstain for one in result.asked)
 
 
 def test_opinions_move_only_as_equation_26_says(replayed):
@@ -64,15 +64,15 @@ def test_opinions_move_only_as_equation_26_says(replayed):
             assert after.evidence
             if after.assessment is not Assessment.REVISED:
                 moved += 1
-                assert after.confidence == pytest.approx(reinforced(before.confidence, after.assessment, alpha))
+                assert after.confidence == pytest.approx(update_confidence(before.confidence, after.assessment, alpha))
     assert moved > 5
 
 
 def test_recmem_tells_episodes_of_what_recurs_and_of_what_was_pinned(replayed):
     result = replayed("recmem").result
-    reasons = {item.label.split()[0] for item in result.of(ItemKind.EPISODE)}
+    reasons = {item.label.split()[0] for item in result.items_of(ItemKind.EPISODE)}
     assert {"recurrence", "pinned"} <= reasons
-    assert {item.label for item in result.of(ItemKind.SEMANTIC)} <= {"event", "preference", "update", "relation"}
+    assert {item.label for item in result.items_of(ItemKind.SEMANTIC)} <= {"event", "preference", "update", "relation"}
     calls = Counter({cost.operation: cost.usage.calls for cost in result.costs})
     messages = 170
     assert calls.total() - calls["recmem.answer"] < messages / 4, "what does not recur costs nothing"
@@ -90,7 +90,7 @@ def test_emem_joins_the_time_of_one_session_with_the_place_of_another(replayed):
 
 def test_emem_quotes_what_was_said_and_nothing_else(replayed):
     result = replayed("emem").result
-    assert all(item.label == "model" for item in result.of(ItemKind.SUMMARY))
+    assert all(item.label == "model" for item in result.items_of(ItemKind.SUMMARY))
     for one in result.asked:
         texts = {piece.id: " ".join(piece.text.split()) for piece in one.answer.evidence}
         for citation in one.answer.citations:
@@ -99,13 +99,13 @@ def test_emem_quotes_what_was_said_and_nothing_else(replayed):
 
 @pytest.mark.parametrize("name", PLANS)
 def test_all_are_compared_on_the_same_questions(replayed, name):
-    line = compared(name, replayed(name))
-    assert len(line.verdicts) == len(line.steps) == len(TWELVE)
+    line = compare_recipe(name, replayed(name))
+    assert len(line.verdicts) == len(line.steps) == len(TWELVE_QUESTIONS)
     assert None not in line.verdicts
     assert line.fresh
     assert min(line.steps) > 0
-    assert line.asked.calls >= len(TWELVE)
-    assert bool(line.built.calls) == bool(plan_named(name).recipe.consolidate)
+    assert line.asked.calls >= len(TWELVE_QUESTIONS)
+    assert bool(line.built.calls) == bool(get_plan(name).recipe.consolidate)
 
 
 def test_memr3_goes_on_only_where_something_is_missing(replayed):

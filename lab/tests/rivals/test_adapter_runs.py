@@ -7,9 +7,9 @@ from foreign_memories import concluded, known, retrieve, settle
 
 from recollect.errors import InvalidInput
 from recollect.testing.models import FunctionModel
-from recollect_lab.recordings import Recording, ReplayServer, recording_path
-from recollect_lab.rehearsals.plans import TWELVE
-from recollect_lab.rivals import BACKENDS, NAME, QUESTIONS, adapter_run, over
+from recollect_lab.recordings import Recording, ReplayServer, open_recording_folder
+from recollect_lab.rehearsals.plans import TWELVE_QUESTIONS
+from recollect_lab.rivals import BACKENDS, NAME, QUESTIONS, run_adapter, run_over_backend
 
 NEEDS = {"mem0": "mem0", "langgraph": "langgraph"}
 SNIPPET = re.compile(r"^\[(\d+)\] \(said ([^;)]*)[^)]*\) (.*(?:\n    .*)*)", re.M)
@@ -27,7 +27,7 @@ async def ran(backend):
     if backend in NEEDS:
         pytest.importorskip(NEEDS[backend])
     model = FunctionModel(thinking)
-    return await over(backend, model), model.prompts
+    return await run_over_backend(backend, model), model.prompts
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -60,21 +60,21 @@ async def test_the_three_hold_the_same_messages_and_show_when_they_were_said():
 
 
 def test_the_questions_are_some_of_the_twelve():
-    assert set(QUESTIONS) < set(TWELVE)
+    assert set(QUESTIONS) < set(TWELVE_QUESTIONS)
 
 
 async def test_there_is_no_other_backend():
     with pytest.raises(InvalidInput, match="no backend 'zep'; there are: bank, mem0, langgraph"):
-        await over("zep", FunctionModel(thinking))
+        await run_over_backend("zep", FunctionModel(thinking))
 
 
 async def test_it_asks_an_endpoint(tmp_path):
     """Nothing is recorded here: the first question is asked, and is not answered."""
     with ReplayServer(Recording.open(tmp_path, create=True)) as server:
         with pytest.raises(Exception, match="no reply is recorded"):
-            await adapter_run(server.base_url, "bank")
+            await run_adapter(server.base_url, "bank")
         (missing,) = server.report.missing
-    assert missing.place == (
+    assert missing.purpose == (
         "answer",
         "memr3.generate",
         "Which flavours did Bram choose for his sister's wedding cake?",
@@ -82,16 +82,16 @@ async def test_it_asks_an_endpoint(tmp_path):
 
 
 async def test_recorded_replies_answer_over_all_three():
-    with recording_path(NAME) as folder, ReplayServer(Recording.open(folder)) as server:
+    with open_recording_folder(NAME) as folder, ReplayServer(Recording.open(folder)) as server:
         told = {}
         for backend in BACKENDS:
             if backend in NEEDS:
                 pytest.importorskip(NEEDS[backend])
-            told[backend] = await adapter_run(server.base_url, backend)
-        assert server.report.fresh
+            told[backend] = await run_adapter(server.base_url, backend)
+        assert server.report.is_fresh
         assert not server.report.unused
     for asked in told.values():
-        assert [one.answer.abstained for one in asked] == [one.abstention_due for one in asked]
+        assert [one.answer.abstained for one in asked] == [one.should_abstain for one in asked]
         for one in asked:
             shown = {piece.id for piece in one.answer.evidence}
             assert {citation.id for citation in one.answer.citations} <= shown

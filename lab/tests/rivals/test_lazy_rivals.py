@@ -5,8 +5,8 @@ from test_lazy import FRAMEWORKS, ran
 
 RUN = """
 import asyncio
-from recollect_lab.rivals import adapter_run
-asyncio.run(adapter_run('http://localhost:1/v1', {!r}))"""
+from recollect_lab.rivals import run_adapter
+asyncio.run(run_adapter('http://localhost:1/v1', {!r}))"""
 
 
 def test_importing_the_rivals_imports_no_framework():

@@ -12,12 +12,12 @@ pytest.importorskip("mem0")
 from foreign_memories import EMBEDDER, TEXTS, all_of, found, said, texts_of
 
 from recollect.errors import RecallFailed
-from recollect.integrations import Fields
+from recollect.integrations import MetadataFields
 from recollect.integrations.mem0 import Mem0Retriever
-from recollect_lab.rivals import raw_mem0
+from recollect_lab.rivals import open_raw_mem0
 
 USER = {"user_id": "sample"}
-MARKED = Fields(id="message_id", sources="message_id")
+MARKED = MetadataFields(id="message_id", sources="message_id")
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ class Near:
 
 @pytest.fixture(params=["Memory", "AsyncMemory"])
 async def memory(request, tmp_path):
-    kept = raw_mem0(tmp_path, asynchronous=request.param == "AsyncMemory", embedder=Near())
+    kept = open_raw_mem0(tmp_path, asynchronous=request.param == "AsyncMemory", embedder=Near())
     for at, text in enumerate(TEXTS):
         added = kept.add(
             [{"role": "user", "content": text, "name": "Ada"}],
@@ -56,7 +56,7 @@ async def memory(request, tmp_path):
     kept.close()
 
 
-@pytest.mark.parametrize("fields", [Fields(), MARKED], ids=["asked for more", "filtered by mem0"])
+@pytest.mark.parametrize("fields", [MetadataFields(), MARKED], ids=["asked for more", "filtered by mem0"])
 @pytest.mark.parametrize("k", [1, 3, 50])
 async def test_everything_comes_once_k_at_a_time(memory, fields, k):
     rounds = await all_of(Mem0Retriever(memory, filters=USER, fields=fields), k)
@@ -71,14 +71,14 @@ async def test_a_memory_tells_when_it_was_said_and_by_whom(memory):
     assert (evidence.mentioned, evidence.speaker, evidence.session) == (said(1), "Ada", "s1")
     assert evidence.score > 0.2
     assert recall.receipt.notes == ()
-    (bare,) = (await found(Mem0Retriever(memory, filters=USER, fields=Fields(at="none")), limit=1)).evidence
+    (bare,) = (await found(Mem0Retriever(memory, filters=USER, fields=MetadataFields(at="none")), limit=1)).evidence
     assert bare.mentioned > said(1)
     assert len(bare.id) == 36
 
 
 async def test_mem0s_own_filters_narrow_it_as_well(memory):
     filters = {**USER, "even": True}
-    for fields in (Fields(), MARKED):
+    for fields in (MetadataFields(), MARKED):
         rounds = await all_of(Mem0Retriever(memory, filters=filters, fields=fields), 2)
         assert sorted(one for brought in rounds for one in brought) == sorted(TEXTS[::2])
     not_m0 = {**USER, "NOT": [{"message_id": "m0"}]}
@@ -112,10 +112,10 @@ from pathlib import Path
 reached = []
 socket.socket.connect = lambda self, address: reached.append(address)
 socket.getaddrinfo = lambda host, *args, **kwargs: reached.append(host) or []
-from recollect.app import embedder_named
-from recollect_lab.rivals import raw_mem0
+from recollect.app import build_embedder
+from recollect_lab.rivals import open_raw_mem0
 with tempfile.TemporaryDirectory() as folder:
-    memory = raw_mem0(Path(folder), asynchronous=False, embedder=embedder_named("wordllama-64"))
+    memory = open_raw_mem0(Path(folder), asynchronous=False, embedder=build_embedder("wordllama-64"))
     memory.add("The cat sleeps.", user_id="u", infer=False)
     (found,) = memory.search("cat", filters={"user_id": "u"})["results"]
     memory.close()

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from recollect.answering.evidence import Gathered, weekday_and_time
+from recollect.answering.evidence import GatheredEvidence, format_moment
 from recollect.domain.answers import Answer, AnswerReceipt, Step
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmStatus, Recall
 from recollect.domain.usage import Usage
 from recollect.models.language import LanguageModel, Prompt, Reply
-from recollect.text.fence import fenced
+from recollect.text.fencing import fence_text
 
 T = TypeVar("T")
 
@@ -45,8 +45,8 @@ class CitedReply:
 R = TypeVar("R", bound=CitedReply)
 
 
-async def answer_from(
-    gathered: Gathered, prompt: Prompt, answer_type: type[R], model: LanguageModel, began: float
+async def generate_answer(
+    gathered: GatheredEvidence, prompt: Prompt, answer_type: type[R], model: LanguageModel, began: float
 ) -> Answer:
     """The answer of one call from what was gathered.
 
@@ -62,7 +62,7 @@ async def answer_from(
     """
 
     def check(reply: R) -> None:
-        gathered.require(reply.citations)
+        gathered.require_entries(reply.citations)
 
     called = time.perf_counter()
     reply = await model.generate(prompt, answer_type, check=check)
@@ -70,32 +70,32 @@ async def answer_from(
     return Answer(
         text=reply.value.answer,
         abstained=reply.value.abstained,
-        citations=gathered.cited(reply.value.citations),
+        citations=gathered.cite(reply.value.citations),
         evidence=tuple(entry.evidence for entry in gathered.entries),
-        trace=(gathered.told(), step),
-        receipt=receipt_of(gathered.recalls, [reply], began),
+        trace=(gathered.describe(), step),
+        receipt=build_receipt(gathered.recalls, [reply], began),
     )
 
 
-def nothing_found(gathered: Gathered, began: float) -> Answer:
+def abstain_without_evidence(gathered: GatheredEvidence, began: float) -> Answer:
     """What is said where nothing was found; ``began`` is the moment, on the performance counter, of the question."""
     return Answer(
         text=NOTHING_FOUND,
         abstained=True,
         citations=(),
         evidence=(),
-        trace=(gathered.told(),),
-        receipt=receipt_of(gathered.recalls, (), began),
+        trace=(gathered.describe(),),
+        receipt=build_receipt(gathered.recalls, (), began),
     )
 
 
-def receipt_of(
+def build_receipt(
     recalls: Sequence[Recall],
     replies: Sequence[Reply[Any]],
     began: float,
     notes: Sequence[str] = (),
     *,
-    lost: Usage = NO_USAGE,
+    failed_usage: Usage = NO_USAGE,
 ) -> AnswerReceipt:
     """How an answer was made. What a recall could not do is a note: evidence may be missing for that alone.
 
@@ -111,13 +111,13 @@ def receipt_of(
     return AnswerReceipt(
         recalls=receipts,
         models=tuple(dict.fromkeys(reply.model for reply in replies)),
-        usage=sum(spent, lost),
+        usage=sum(spent, failed_usage),
         seconds=time.perf_counter() - began,
-        notes=tuple(dict.fromkeys((*left_undone(recalls), *notes))),
+        notes=tuple(dict.fromkeys((*collect_recall_notes(recalls), *notes))),
     )
 
 
-def left_undone(recalls: Sequence[Recall]) -> Iterator[str]:
+def collect_recall_notes(recalls: Sequence[Recall]) -> Iterator[str]:
     """What recalls could not do, in words."""
     for recall in recalls:
         for arm in recall.receipt.arms:
@@ -126,11 +126,11 @@ def left_undone(recalls: Sequence[Recall]) -> Iterator[str]:
         yield from recall.receipt.notes
 
 
-def asked(query: Query, gathered: Gathered) -> str:
+def render_request(query: Query, gathered: GatheredEvidence) -> str:
     """The evidence, the present and the question, as the text of a prompt."""
-    return f"{gathered.shown()}\n\n{the_present(query)}\n\n{fenced('question', query.text)}"
+    return f"{gathered.render()}\n\n{render_present(query)}\n\n{fence_text('question', query.text)}"
 
 
-def the_present(query: Query) -> str:
+def render_present(query: Query) -> str:
     """The moment that the question is asked in."""
-    return f"The present: {weekday_and_time(query.now)}."
+    return f"The present: {format_moment(query.now)}."

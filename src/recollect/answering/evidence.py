@@ -8,32 +8,32 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from recollect.domain.answers import Citation, Step, citation_of
+from recollect.domain.answers import Citation, Step, cite
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.queries import Query, Tier
 from recollect.domain.recalls import Evidence, Recall
-from recollect.domain.time import at_instant
+from recollect.domain.time import instant_interval
 from recollect.ports import Retriever
-from recollect.retain.weave import moment_of
+from recollect.retain.index_items import find_moment
 from recollect.store.protocol import StoreReader
-from recollect.text.fence import fenced
-from recollect.text.when import describe
-from recollect.text.when.words import ENGLISH_WEEKDAYS
+from recollect.text.fencing import fence_text
+from recollect.text.time_expressions import describe_interval
+from recollect.text.time_expressions.words import ENGLISH_WEEKDAYS
 
-WORDS: Final = frozenset({ItemKind.TURN, ItemKind.SEGMENT})
+RAW_WORDS_EXPLAINED: Final = frozenset({ItemKind.TURN, ItemKind.SEGMENT})
 """Kinds of items that hold what was said, word for word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sections:
+class SectionLayout:
     """The sections of a prompt in their order, and in which one an item stands."""
 
     names: tuple[str, ...]
-    of: Callable[[Item], str]
+    section_of: Callable[[Item], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class NumberedEvidence:
     """A piece of evidence with its number in the prompt."""
 
     number: int
@@ -43,15 +43,15 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class GatheredEvidence:
     """What was recalled; ``entries`` are in the order of their numbers, from 1. ``seconds`` is what it took."""
 
     recalls: tuple[Recall, ...]
     sections: tuple[str, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[NumberedEvidence, ...]
     seconds: float
 
-    def entry(self, number: int) -> Entry:
+    def get_entry(self, number: int) -> NumberedEvidence:
         """The entry of that number.
 
         Raises:
@@ -61,30 +61,32 @@ class Gathered:
             raise ValueError(f"there is no entry {number}; they are numbered 1 to {len(self.entries)}")
         return self.entries[number - 1]
 
-    def require(self, numbers: Iterable[int]) -> None:
+    def require_entries(self, numbers: Iterable[int]) -> None:
         """Raises ValueError where one of the numbers is no entry's."""
         for number in numbers:
-            self.entry(number)
+            self.get_entry(number)
 
-    def cited(self, numbers: Iterable[int]) -> tuple[Citation, ...]:
+    def cite(self, numbers: Iterable[int]) -> tuple[Citation, ...]:
         """Citations of entries, each once."""
-        return tuple(citation_of(self.entry(number).evidence) for number in dict.fromkeys(numbers))
+        return tuple(cite(self.get_entry(number).evidence) for number in dict.fromkeys(numbers))
 
-    def shown(self) -> str:
+    def render(self) -> str:
         """The entries in their sections, fenced: nothing that an entry says can close its section or open another."""
-        told = {name: [_shown(entry) for entry in self.entries if entry.section == name] for name in self.sections}
-        return "\n\n".join(fenced(name, "\n".join(lines)) for name, lines in told.items() if lines)
+        told = {
+            name: [_render_entry(entry) for entry in self.entries if entry.section == name] for name in self.sections
+        }
+        return "\n\n".join(fence_text(name, "\n".join(lines)) for name, lines in told.items() if lines)
 
-    def told(self) -> Step:
+    def describe(self) -> Step:
         """The recall as a step of the answer's trace."""
         counts = {name: sum(entry.section == name for entry in self.entries) for name in self.sections}
         found = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
         return Step(action="recall", detail=found or "nothing found", seconds=self.seconds)
 
 
-async def gather(
-    query: Query, reader: StoreReader, retriever: Retriever, *, tiers: Sequence[Tier], sections: Sections
-) -> Gathered:
+async def gather_evidence(
+    query: Query, reader: StoreReader, retriever: Retriever, *, tiers: Sequence[Tier], sections: SectionLayout
+) -> GatheredEvidence:
     """Recall all tiers with one search, so that none crowds out another.
 
     Where the query names kinds, or there are no tiers, what the query asks for is recalled as it stands.
@@ -96,64 +98,64 @@ async def gather(
     if not query.scope.kinds:
         query = replace(query, tiers=tuple(tier for tier in tiers if tier.limit))
     recall = await retriever.retrieve(query, reader)
-    return Gathered(
+    return GatheredEvidence(
         recalls=(recall,),
         sections=sections.names,
-        entries=numbered(recall.evidence, sections),
+        entries=number_entries(recall.evidence, sections),
         seconds=time.perf_counter() - began,
     )
 
 
-def numbered(found: Iterable[Evidence], sections: Sections) -> tuple[Entry, ...]:
+def number_entries(evidence: Iterable[Evidence], sections: SectionLayout) -> tuple[NumberedEvidence, ...]:
     """Return entries section by section, in each in the order of time, so that what came later is read later.
 
     Evidence that is no item of the bank has no place in the sections: it is left out.
     """
-    placed = [(sections.of(one.item), one, one.item) for one in found if one.item is not None]
-    placed.sort(key=lambda one: (sections.names.index(one[0]), moment_of(one[2]), one[2].id))
+    placed = [(sections.section_of(one.item), one, one.item) for one in evidence if one.item is not None]
+    placed.sort(key=lambda one: (sections.names.index(one[0]), find_moment(one[2]), one[2].id))
     return tuple(
-        Entry(number=number, section=section, evidence=evidence, item=item)
+        NumberedEvidence(number=number, section=section, evidence=evidence, item=item)
         for number, (section, evidence, item) in enumerate(placed, start=1)
     )
 
 
-def dated(item: Item) -> str:
+def render_with_times(item: Item) -> str:
     """An item's text with what is known of its times, its lines indented so that none can pass for another entry."""
-    head = "; ".join(_times_of(item))
-    return f"({head}) {indented(item.text)}"
+    head = "; ".join(_describe_times(item))
+    return f"({head}) {indent_lines(item.text)}"
 
 
-def weekday_and_time(at: datetime) -> str:
+def format_moment(at: datetime) -> str:
     """A moment for a reader, in its own zone: "Monday, 8 May 2023, 14:10"."""
-    return f"{ENGLISH_WEEKDAYS[at.weekday()]}, {describe(at_instant(at))}"
+    return f"{ENGLISH_WEEKDAYS[at.weekday()]}, {describe_interval(instant_interval(at))}"
 
 
-def one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     """The text with every run of blanks and line ends as one blank."""
     return " ".join(text.split())
 
 
-def indented(text: str) -> str:
+def indent_lines(text: str) -> str:
     """The text with every line but the first indented."""
     return "\n    ".join(text.splitlines())
 
 
-def _shown(entry: Entry) -> str:
-    return f"[{entry.number}] {dated(entry.item)}"
+def _render_entry(entry: NumberedEvidence) -> str:
+    return f"[{entry.number}] {render_with_times(entry.item)}"
 
 
-def said(at: datetime | None, speaker: str) -> str:
+def describe_source(at: datetime | None, speaker: str) -> str:
     """When something was said and by whom, as far as that is known: "said Monday, 8 May 2023, 14:10 by Ada"."""
-    when = "" if at is None else f" {weekday_and_time(at)}"
-    by = f" by {one_line(speaker)}" if speaker else ""
+    when = "" if at is None else f" {format_moment(at)}"
+    by = f" by {join_lines(speaker)}" if speaker else ""
     return f"said{when}{by}" if when or by else ""
 
 
-def _times_of(item: Item) -> list[str]:
-    if item.kind in WORDS:
-        meant = [f'"{one_line(one.words)}" is {describe(one.interval)}' for one in item.occurrences]
-        return [said(item.mentioned, item.speaker), *meant]
+def _describe_times(item: Item) -> list[str]:
+    if item.kind in RAW_WORDS_EXPLAINED:
+        meant = [f'"{join_lines(one.words)}" is {describe_interval(one.interval)}' for one in item.occurrences]
+        return [describe_source(item.mentioned, item.speaker), *meant]
     if item.kind is ItemKind.OPINION:
-        return [f"confidence {item.confidence or 0.0:.2f}", f"since {weekday_and_time(item.mentioned)}"]
-    told = dict.fromkeys(describe(one.interval) for one in item.occurrences)
-    return [*(f"time {when}" for when in told), said(item.mentioned, "")]
+        return [f"confidence {item.confidence or 0.0:.2f}", f"since {format_moment(item.mentioned)}"]
+    told = dict.fromkeys(describe_interval(one.interval) for one in item.occurrences)
+    return [*(f"time {when}" for when in told), describe_source(item.mentioned, "")]

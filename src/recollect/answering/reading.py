@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol, TypeVar
 
-from recollect.answering.evidence import indented, one_line, weekday_and_time
+from recollect.answering.evidence import format_moment, indent_lines, join_lines
 from recollect.domain.changes import Changeset
 from recollect.domain.facts import is_given
 from recollect.domain.items import ItemKind
@@ -16,16 +16,16 @@ from recollect.domain.jobs import Job
 from recollect.domain.messages import Role, StoredMessage
 from recollect.errors import InvalidReply
 from recollect.ports import Derive
-from recollect.retain.chunks import Chunk, cut
-from recollect.retain.turns import spoken
-from recollect.store.profiles import read_profile
+from recollect.retain.chunks import Chunk, cut_by_budget
+from recollect.retain.turns import render_message
+from recollect.store.profile_setting import read_profile
 from recollect.store.protocol import StoreReader
-from recollect.text.fence import fenced
+from recollect.text.fencing import fence_text
 from recollect.text.tokens import count_all
 
 T = TypeVar("T")
 
-_LATELY: Final = timedelta(days=1)
+_CONTEXT_SPAN: Final = timedelta(days=1)
 
 
 class ReadingSettings(Protocol):
@@ -45,20 +45,20 @@ class ReadingSettings(Protocol):
     def context_tokens(self) -> int: ...
 
 
-def session_jobs(kind: str, messages: Iterable[StoredMessage], due: datetime) -> tuple[Job, ...]:
+def make_session_jobs(kind: str, messages: Iterable[StoredMessage], due: datetime) -> tuple[Job, ...]:
     """A job for each session that has new messages."""
     sessions: dict[str, list[str]] = {}
     for message in messages:
         sessions.setdefault(message.session, []).append(message.id)
-    return tuple(_job(kind, session, ids, due) for session, ids in sessions.items())
+    return tuple(_make_session_job(kind, session, ids, due) for session, ids in sessions.items())
 
 
-def short(text: str) -> str:
+def quote_briefly(text: str) -> str:
     """What a complaint about a reply calls the part that it is about: its first 60 characters, in quotes."""
     return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
 
-async def read_every(calls: Iterable[Awaitable[T]]) -> list[T | Exception]:
+async def gather_results(calls: Iterable[Awaitable[T]]) -> list[T | Exception]:
     """What each of the calls gave or raised, made at once; returns when the last has ended, so that none goes on
     unseen."""
     ended = await asyncio.gather(*calls, return_exceptions=True)
@@ -82,38 +82,39 @@ def split_results(chunks: Sequence[Chunk], ended: Sequence[T | Exception]) -> tu
     return read, [chunk for chunk, one in both if isinstance(one, Exception)]
 
 
-async def chunks_of(
+async def plan_chunks(
     messages: Sequence[StoredMessage], reader: StoreReader, settings: ReadingSettings
 ) -> tuple[list[Chunk], list[str]]:
     """New messages of one session, in order, as a job reads them, and the ids of those that it leaves to the next."""
     if not messages:
         return [], []
-    line = [*await _before(messages[0], reader, settings.context_messages), *messages]
-    costs = await asyncio.to_thread(count_all, [_shown(message, 1, agent=False) for message in line])
+    line = [*await _load_preceding(messages[0], reader, settings.context_messages), *messages]
+    costs = await asyncio.to_thread(count_all, [_render_message(message, 1, agent=False) for message in line])
     new = len(line) - len(messages)
-    cuts = cut(costs[new:], settings.chunk_tokens)
+    cuts = cut_by_budget(costs[new:], settings.chunk_tokens)
     agent = (await read_profile(reader)).name
     chunks = [
         Chunk(
-            context=tuple(line[_context_from(new + one.start, costs, settings) : new + one.start]),
+            context=tuple(line[_find_context_start(new + one.start, costs, settings) : new + one.start]),
             messages=tuple(messages[at] for at in one),
             tokens=sum(costs[new + at] for at in one),
             agent=agent,
-            named=agent != reader.name,
+            names_agent=agent != reader.name,
         )
         for one in cuts[: settings.chunks]
     ]
     return chunks, [messages[at].id for one in cuts[settings.chunks :] for at in one]
 
 
-def shown_chunk(chunk: Chunk) -> list[str]:
+def render_chunk(chunk: Chunk) -> list[str]:
     """The parts of a prompt that hold a chunk's messages, numbered from 1; those that were read before stand apart."""
     lines = [
-        _shown(message, number, agent=chunk.by_agent(message)) for number, message in enumerate(chunk.shown, start=1)
+        _render_message(message, number, agent=chunk.is_by_agent(message))
+        for number, message in enumerate(chunk.all_messages, start=1)
     ]
     first = len(chunk.context)
-    context = [fenced("context", "\n".join(lines[:first]))] if first else []
-    return [*context, fenced("messages", "\n".join(lines[first:]))]
+    context = [fence_text("context", "\n".join(lines[:first]))] if first else []
+    return [*context, fence_text("messages", "\n".join(lines[first:]))]
 
 
 def requeue_failed(
@@ -134,21 +135,24 @@ def requeue_failed(
         changes = await derived(reader)
         left = dict.fromkeys(message.id for message in await reader.messages(job.messages))
         if changes is None:
-            return Changeset(jobs=(_job(job.kind, job.payload, tuple(left), now),) if left else ())
-        jobs = [_job(job.kind, job.payload, rest, now), *(_job_of(chunk, job.kind, now) for chunk in failed)]
+            return Changeset(jobs=(_make_session_job(job.kind, job.payload, tuple(left), now),) if left else ())
+        jobs = [
+            _make_session_job(job.kind, job.payload, rest, now),
+            *(_make_chunk_job(chunk, job.kind, now) for chunk in failed),
+        ]
         kept = (replace(one, messages=tuple(id_ for id_ in one.messages if id_ in left)) for one in jobs)
         return replace(changes, jobs=tuple(one for one in kept if one.messages))
 
     return derive
 
 
-async def all_there(chunks: Iterable[Chunk], reader: StoreReader) -> bool:
+async def has_all_messages(chunks: Iterable[Chunk], reader: StoreReader) -> bool:
     """Whether the bank still holds every message that was shown with these chunks."""
-    shown = {message.id for chunk in chunks for message in chunk.shown}
+    shown = {message.id for chunk in chunks for message in chunk.all_messages}
     return len(await reader.messages(shown)) == len(shown)
 
 
-async def outdated(
+async def find_outdated(
     chunks: Sequence[Chunk],
     new: Collection[str],
     leftovers: Collection[str],
@@ -165,7 +169,7 @@ async def outdated(
     """
     known = {*new, *leftovers}
     read = {message.id for chunk in chunks for message in chunk.messages}
-    shown = {message.id for chunk in chunks for message in chunk.shown}
+    shown = {message.id for chunk in chunks for message in chunk.all_messages}
     before = [item.id for item in await reader.items(leftovers) if item.superseded is None]
     found = [
         item
@@ -178,13 +182,13 @@ async def outdated(
     return [*before, *(item.id for item in found if missed.isdisjoint(item.sources))]
 
 
-async def _before(first: StoredMessage, reader: StoreReader, count: int) -> list[StoredMessage]:
+async def _load_preceding(first: StoredMessage, reader: StoreReader, count: int) -> list[StoredMessage]:
     """The last messages of the session before one, in order: at most ``count``, of the day before it."""
     said = await reader.messages_before(first.session, first.position, count)
-    return [one for one in said if first.at - _LATELY <= one.at <= first.at]
+    return [one for one in said if first.at - _CONTEXT_SPAN <= one.at <= first.at]
 
 
-def _context_from(start: int, costs: Sequence[int], settings: ReadingSettings) -> int:
+def _find_context_start(start: int, costs: Sequence[int], settings: ReadingSettings) -> int:
     """Where the messages that lead up to a place begin, within the bounds of the context."""
     room = settings.context_tokens
     first = start
@@ -194,18 +198,18 @@ def _context_from(start: int, costs: Sequence[int], settings: ReadingSettings) -
     return first
 
 
-def _shown(message: StoredMessage, number: int, *, agent: bool) -> str:
+def _render_message(message: StoredMessage, number: int, *, agent: bool) -> str:
     """A message as the prompt shows it; its own lines are indented, so that none can pass for another message."""
     voice = "agent" if agent else "system" if message.role is Role.SYSTEM else "person"
-    said = f"{one_line(message.speaker)}, {weekday_and_time(message.at)}: {indented(spoken(message))}"
+    said = f"{join_lines(message.speaker)}, {format_moment(message.at)}: {indent_lines(render_message(message))}"
     return f"[{number}] ({voice}) {said}"
 
 
-def _job(kind: str, session: str, messages: Sequence[str], due: datetime) -> Job:
+def _make_session_job(kind: str, session: str, messages: Sequence[str], due: datetime) -> Job:
     return Job(id=f"{kind}:{session}", kind=kind, payload=session, messages=tuple(messages), due=due)
 
 
-def _job_of(chunk: Chunk, kind: str, due: datetime) -> Job:
+def _make_chunk_job(chunk: Chunk, kind: str, due: datetime) -> Job:
     """The job of a chunk alone. The place stands before the session, which may be called anything."""
-    job = _job(kind, chunk.session, [message.id for message in chunk.messages], due)
+    job = _make_session_job(kind, chunk.session, [message.id for message in chunk.messages], due)
     return replace(job, id=f"{kind}#{chunk.messages[0].position}:{chunk.session}")

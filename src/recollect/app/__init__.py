@@ -1,9 +1,16 @@
 """The composition root: the only room that names concrete parts and reads settings."""
 
+from recollect.app.backends import (
+    EMBEDDERS,
+    RERANKERS,
+    build_embedder,
+    build_reranker,
+    configure_recipe,
+    connect_embedder,
+)
 from recollect.app.memory import Memory, open_memory
-from recollect.app.models import language_model, model_named, rehearsed_model
-from recollect.app.parts import EMBEDDERS, RERANKERS, embedder_named, ready, recipe_of, reranker_named
-from recollect.app.settings import ModelSpec, Settings, settings_from
+from recollect.app.models import build_language_model, build_model, build_rehearsal_model
+from recollect.app.settings import ModelSpec, Settings, load_settings
 
 __all__ = [
     "EMBEDDERS",
@@ -11,13 +18,13 @@ __all__ = [
     "Memory",
     "ModelSpec",
     "Settings",
-    "embedder_named",
-    "language_model",
-    "model_named",
+    "build_embedder",
+    "build_language_model",
+    "build_model",
+    "build_rehearsal_model",
+    "build_reranker",
+    "configure_recipe",
+    "connect_embedder",
+    "load_settings",
     "open_memory",
-    "ready",
-    "recipe_of",
-    "rehearsed_model",
-    "reranker_named",
-    "settings_from",
 ]

@@ -7,17 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
-from recollect.app.models import ModelArgument, chosen_model, language_model
-from recollect.app.parts import embedder_named, ready, recipe_of, reranker_named, time_reader_named
-from recollect.app.services import ModelPool
-from recollect.app.settings import LimitsArgument, Settings, limits_given, settings_from
+from recollect.app.backends import build_embedder, build_reranker, build_time_reader, configure_recipe, connect_embedder
+from recollect.app.model_pool import ModelPool
+from recollect.app.models import ModelArgument, build_language_model, choose_model
+from recollect.app.settings import LimitsArgument, Settings, load_settings, normalize_limits
 from recollect.errors import InvalidInput
 from recollect.memory.bank import Clock
 from recollect.memory.memory import BaseMemory, utc_now
 from recollect.models.embedder import Embedder
 from recollect.models.reranker import Reranker
-from recollect.models.timereader import TimeReader
-from recollect.recipes import OwnModel, Recipe, SearchModels, recipe_named
+from recollect.models.time_reader import TimeReader
+from recollect.recipes import OwnModel, Recipe, SearchModels, get_recipe
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.worker import WorkerSettings
 
@@ -69,15 +69,15 @@ class Memory(BaseMemory):
             InvalidInput: a name is unknown, the settings cannot be read, or the store is an address.
         """
         _require_folder(store)
-        settings = settings_from(os.environ, store=str(store))
-        given = limits_given(settings.limits if limits is None else limits)
+        settings = load_settings(os.environ, store=str(store))
+        given = normalize_limits(settings.limits if limits is None else limits)
         asked = {"banks": open_banks, "megabytes": open_megabytes}
         at_a_time = replace(settings.open_limits, **{name: most for name, most in asked.items() if most is not None})
         return cls(
             SqliteFolder(store, limits=at_a_time),
-            search_models=SearchModels(embedder=_embedder(embedder), reranker=reranker, time_reader=time_reader),
-            recipe=recipe_named(recipe) if isinstance(recipe, str) else recipe,
-            services=ModelPool(chosen_model(model, settings), limits=given, clock=clock, settings=worker),
+            search_models=SearchModels(embedder=_choose_embedder(embedder), reranker=reranker, time_reader=time_reader),
+            recipe=get_recipe(recipe) if isinstance(recipe, str) else recipe,
+            services=ModelPool(choose_model(model, settings), limits=given, clock=clock, settings=worker),
             clock=clock,
             remembered=at_a_time.banks,
         )
@@ -92,11 +92,13 @@ async def open_memory(settings: Settings, *, worker: WorkerSettings | None = Non
         ModelUnavailable: an endpoint that has to tell its dimension could not be reached.
     """
     _require_folder(settings.store)
-    recipe = recipe_of(settings)
-    reranker = reranker_named(settings.reranker, api_key=settings.api_key)
-    time_reader = time_reader_named(settings.time_reader)
-    services = ModelPool(language_model(settings), limits=limits_given(settings.limits), clock=clock, settings=worker)
-    embedder = await ready(embedder_named(settings.embedder, api_key=settings.api_key))
+    recipe = configure_recipe(settings)
+    reranker = build_reranker(settings.reranker, api_key=settings.api_key)
+    time_reader = build_time_reader(settings.time_reader)
+    services = ModelPool(
+        build_language_model(settings), limits=normalize_limits(settings.limits), clock=clock, settings=worker
+    )
+    embedder = await connect_embedder(build_embedder(settings.embedder, api_key=settings.api_key))
     return Memory(
         SqliteFolder(settings.store, limits=settings.open_limits),
         search_models=SearchModels(embedder=embedder, reranker=reranker, time_reader=time_reader),
@@ -107,8 +109,8 @@ async def open_memory(settings: Settings, *, worker: WorkerSettings | None = Non
     )
 
 
-def _embedder(given: Embedder | str | None) -> Embedder:
-    return embedder_named(given) if given is None or isinstance(given, str) else given
+def _choose_embedder(given: Embedder | str | None) -> Embedder:
+    return build_embedder(given) if given is None or isinstance(given, str) else given
 
 
 def _require_folder(store: str | Path) -> None:

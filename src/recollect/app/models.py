@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from recollect.app.settings import DEFAULT, NONE, ModelSpec, Settings, role_named
+from recollect.app.settings import DEFAULT, NONE, ModelSpec, Settings, parse_role
 from recollect.errors import InvalidInput
-from recollect.models.language import LanguageModel, Role
-from recollect.models.languages.by_role import ByRole
-from recollect.models.languages.cached import Cached
+from recollect.models.language import LanguageModel, ModelRole
+from recollect.models.languages.cached import CachedModel
 from recollect.models.languages.local import PROVIDER as LOCAL
 from recollect.models.languages.local import LocalModel
-from recollect.models.languages.names import parsed_name
+from recollect.models.languages.model_names import parse_model_name
 from recollect.models.languages.pydantic_ai import PydanticModel
+from recollect.models.languages.role_models import RoleModels
 from recollect.models.languages.settings import CallSettings
-from recollect.models.languages.unconfigured import NoLanguageModel
+from recollect.models.languages.unconfigured import UnconfiguredModel
 
 OWN_SERVER = "openai"
 
-ModelArgument = LanguageModel | str | Mapping[Role | str, LanguageModel | str]
+ModelArgument = LanguageModel | str | Mapping[ModelRole | str, LanguageModel | str]
 
 
-def language_model(settings: Settings) -> LanguageModel:
+def build_language_model(settings: Settings) -> LanguageModel:
     """The language model that settings choose: one that picks by role where roles have their own.
 
     ``base_url`` and the key are the default model's. A role's model of the same provider shares them, unless it has an
@@ -32,14 +32,14 @@ def language_model(settings: Settings) -> LanguageModel:
     Raises:
         InvalidInput: a name is not ``none``, ``provider:model`` or ``provider:model@base_url``.
     """
-    shelf = _Shelf(settings)
-    default = shelf.model(ModelSpec(name=settings.model or NONE))
+    shelf = _ModelFactory(settings)
+    default = shelf.build(ModelSpec(name=settings.model or NONE))
     if not settings.models:
         return default
-    return ByRole({role: shelf.model(spec) for role, spec in settings.models.items()}, default)
+    return RoleModels({role: shelf.build(spec) for role, spec in settings.models.items()}, default)
 
 
-def chosen_model(given: ModelArgument | None, settings: Settings) -> LanguageModel:
+def choose_model(given: ModelArgument | None, settings: Settings) -> LanguageModel:
     """The language model that an argument chooses over settings.
 
     A name takes the place of the default model's. A mapping takes the place of all models; its key ``default`` is for
@@ -49,18 +49,18 @@ def chosen_model(given: ModelArgument | None, settings: Settings) -> LanguageMod
         InvalidInput: a name or a role is unknown.
     """
     if given is None:
-        return language_model(settings)
+        return build_language_model(settings)
     if isinstance(given, str):
-        return language_model(replace(settings, model=given))
+        return build_language_model(replace(settings, model=given))
     if not isinstance(given, Mapping):
         return given
     default = given.get(DEFAULT, NONE)
-    shelf = _Shelf(replace(settings, model=default if isinstance(default, str) else None))
-    roles = {role_named(role): shelf.taken(one) for role, one in given.items() if role != DEFAULT}
-    return ByRole(roles, shelf.taken(default))
+    shelf = _ModelFactory(replace(settings, model=default if isinstance(default, str) else None))
+    roles = {parse_role(role): shelf.resolve(one) for role, one in given.items() if role != DEFAULT}
+    return RoleModels(roles, shelf.resolve(default))
 
 
-def model_named(
+def build_model(
     name: str,
     *,
     base_url: str | None = None,
@@ -78,66 +78,66 @@ def model_named(
         InvalidInput: the name is none of these.
     """
     if name == NONE:
-        return NoLanguageModel()
+        return UnconfiguredModel()
     call = call or CallSettings()
     model: LanguageModel
     if name.startswith(f"{LOCAL}:"):
-        model = _local(name, base_url, call)
+        model = _build_local_model(name, base_url, call)
     else:
         model = PydanticModel(name, base_url=base_url, api_key=api_key, settings=call)
     if cache is None:
         return model
     variant = f"{base_url} {call.structured} {call.temperature} {call.max_tokens}"
-    return Cached(model, cache, variant=variant)
+    return CachedModel(model, cache, variant=variant)
 
 
-def _local(name: str, base_url: str | None, call: CallSettings) -> LocalModel:
+def _build_local_model(name: str, base_url: str | None, call: CallSettings) -> LocalModel:
     """A model of this process: a path where it is written as one, so that the model hub is not asked for it.
 
     Raises:
         InvalidInput: an address was given.
     """
-    parsed = parsed_name(name)
+    parsed = parse_model_name(name)
     if address := base_url or parsed.base_url:
         raise InvalidInput(f"{parsed} runs in this process; it has no address, and {address} was given")
     source = parsed.model
     return LocalModel(Path(source).expanduser() if source.startswith((".", "/", "~")) else source, settings=call)
 
 
-def rehearsed_model(base_url: str) -> LanguageModel:
+def build_rehearsal_model(base_url: str) -> LanguageModel:
     """The model behind a recording, real or replayed: its requests say what they are for, and may wait for an hour."""
     call = CallSettings(structured="schema", timeout=3600.0, tags=True)
-    return model_named("openai:recorded", base_url=base_url, api_key="none", call=call)
+    return build_model("openai:recorded", base_url=base_url, api_key="none", call=call)
 
 
 @dataclass(frozen=True, slots=True)
-class _Shelf:
+class _ModelFactory:
     """Models made so far, so that roles with the same model share it and its limit on concurrency."""
 
     settings: Settings
-    made: dict[tuple[object, ...], LanguageModel] = field(default_factory=dict)
+    built: dict[tuple[object, ...], LanguageModel] = field(default_factory=dict)
 
-    def taken(self, given: LanguageModel | str) -> LanguageModel:
-        return self.model(ModelSpec(name=given)) if isinstance(given, str) else given
+    def resolve(self, given: LanguageModel | str) -> LanguageModel:
+        return self.build(ModelSpec(name=given)) if isinstance(given, str) else given
 
-    def model(self, spec: ModelSpec) -> LanguageModel:
-        spec = self._completed(spec)
+    def build(self, spec: ModelSpec) -> LanguageModel:
+        spec = self._with_defaults(spec)
         call = spec.call or self.settings.call
         key = (spec.name, spec.base_url, spec.api_key, call)
-        if key not in self.made:
-            self.made[key] = model_named(
+        if key not in self.built:
+            self.built[key] = build_model(
                 spec.name, base_url=spec.base_url, api_key=spec.api_key, call=call, cache=self.settings.cache
             )
-        return self.made[key]
+        return self.built[key]
 
-    def _completed(self, spec: ModelSpec) -> ModelSpec:
+    def _with_defaults(self, spec: ModelSpec) -> ModelSpec:
         """The spec with the address and the key that are its own, or that it shares with the default model."""
         if spec.name == NONE:
             return spec
-        name, settings = parsed_name(spec.name), self.settings
+        name, settings = parse_model_name(spec.name), self.settings
         own = spec.base_url or name.base_url
         spec = replace(spec, name=str(name), base_url=own)
-        default = None if settings.model in (None, NONE) else parsed_name(settings.model)
+        default = None if settings.model in (None, NONE) else parse_model_name(settings.model)
         home = settings.base_url if default is None else default.base_url or settings.base_url
         owner = OWN_SERVER if default is None else default.provider
         if name.provider != owner or own not in (None, home):

@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from recollect.domain.limits import Limit, parse_limits
 from recollect.errors import InvalidInput
-from recollect.models.language import Role
+from recollect.models.language import ModelRole
 from recollect.models.languages.settings import CallSettings
 from recollect.recall.settings import Arm
 from recollect.store.stores import OpenLimits
@@ -77,13 +77,13 @@ class Settings:
     base_url: str | None = None
     model_key: str | None = field(default=None, repr=False)
     call: CallSettings = CallSettings()
-    models: Mapping[Role, ModelSpec] = field(default_factory=dict)
+    models: Mapping[ModelRole, ModelSpec] = field(default_factory=dict)
     limits: Mapping[str, tuple[Limit, ...]] = field(default_factory=dict)
     cache: str | None = None
     open_limits: OpenLimits = OpenLimits()
 
 
-def settings_from(environ: Mapping[str, str], *, store: str | None = None) -> Settings:
+def load_settings(environ: Mapping[str, str], *, store: str | None = None) -> Settings:
     """Settings from the environment, and from the file of the store; an empty value is none.
 
     Variables: ``RECOLLECT_STORE``, ``_CONFIG``, ``_EMBEDDER``, ``_RERANKER``, ``_TIME_READER``, ``_RECIPE``,
@@ -99,39 +99,39 @@ def settings_from(environ: Mapping[str, str], *, store: str | None = None) -> Se
     """
     given = {name: value for name, value in environ.items() if name.startswith("RECOLLECT_") and value}
     place = store or given.get("RECOLLECT_STORE") or Settings().store
-    path = _config(given.get("RECOLLECT_CONFIG"), place)
-    filed = Settings() if path is None else _read(path, environ)
-    return _over(replace(filed, store=place), given)
+    path = _find_config(given.get("RECOLLECT_CONFIG"), place)
+    filed = Settings() if path is None else _read_file(path, environ)
+    return _override(replace(filed, store=place), given)
 
 
-def _over(filed: Settings, given: Mapping[str, str]) -> Settings:
+def _override(from_file: Settings, from_environment: Mapping[str, str]) -> Settings:
     """What the environment says, over what the file says; what a role or a bank has of its own in the file stays."""
-    own = {role: given.get(f"RECOLLECT_MODEL_{role.upper()}") for role in Role}
-    models = {**filed.models, **{role: ModelSpec(name=name) for role, name in own.items() if name}}
-    call = filed.call
-    if timeout := given.get("RECOLLECT_MODEL_TIMEOUT"):
-        call = replace(call, timeout=_seconds(timeout))
-        models = {role: _timed(spec, call.timeout) for role, spec in models.items()}
-    if model := given.get("RECOLLECT_MODEL"):  # the file's address and key are those of the file's model
-        filed = replace(filed, model=model, base_url=None, model_key=None)
-    limits = given.get("RECOLLECT_LIMITS")
+    own = {role: from_environment.get(f"RECOLLECT_MODEL_{role.upper()}") for role in ModelRole}
+    models = {**from_file.models, **{role: ModelSpec(name=name) for role, name in own.items() if name}}
+    call = from_file.call
+    if timeout := from_environment.get("RECOLLECT_MODEL_TIMEOUT"):
+        call = replace(call, timeout=_parse_seconds(timeout))
+        models = {role: _with_timeout(spec, call.timeout) for role, spec in models.items()}
+    if model := from_environment.get("RECOLLECT_MODEL"):  # the file's address and key are those of the file's model
+        from_file = replace(from_file, model=model, base_url=None, model_key=None)
+    limits = from_environment.get("RECOLLECT_LIMITS")
     return replace(
-        filed,
-        embedder=given.get("RECOLLECT_EMBEDDER", filed.embedder),
-        reranker=given.get("RECOLLECT_RERANKER", filed.reranker),
-        time_reader=given.get("RECOLLECT_TIME_READER", filed.time_reader),
-        recipe=given.get("RECOLLECT_RECIPE", filed.recipe),
-        api_key=given.get("RECOLLECT_API_KEY"),
-        base_url=given.get("RECOLLECT_BASE_URL", filed.base_url),
+        from_file,
+        embedder=from_environment.get("RECOLLECT_EMBEDDER", from_file.embedder),
+        reranker=from_environment.get("RECOLLECT_RERANKER", from_file.reranker),
+        time_reader=from_environment.get("RECOLLECT_TIME_READER", from_file.time_reader),
+        recipe=from_environment.get("RECOLLECT_RECIPE", from_file.recipe),
+        api_key=from_environment.get("RECOLLECT_API_KEY"),
+        base_url=from_environment.get("RECOLLECT_BASE_URL", from_file.base_url),
         call=call,
         models=models,
-        limits=filed.limits if limits is None else {**filed.limits, **limits_given(limits)},
-        cache=given.get("RECOLLECT_CACHE", filed.cache),
-        open_limits=replace(filed.open_limits, **_given_open_limits(given)),
+        limits=from_file.limits if limits is None else {**from_file.limits, **normalize_limits(limits)},
+        cache=from_environment.get("RECOLLECT_CACHE", from_file.cache),
+        open_limits=replace(from_file.open_limits, **_given_open_limits(from_environment)),
     )
 
 
-def limits_given(given: LimitsArgument) -> Mapping[str, tuple[Limit, ...]]:
+def normalize_limits(given: LimitsArgument) -> Mapping[str, tuple[Limit, ...]]:
     """Limits by the names of banks; what is given for all of them is under ``default``.
 
     Raises:
@@ -140,12 +140,12 @@ def limits_given(given: LimitsArgument) -> Mapping[str, tuple[Limit, ...]]:
     if not isinstance(given, Mapping):
         given = {DEFAULT: given}
     return {
-        unicodedata.normalize("NFC", bank): limits_of(own) if isinstance(own, str) else tuple(own)
+        unicodedata.normalize("NFC", bank): read_limits(own) if isinstance(own, str) else tuple(own)
         for bank, own in given.items()
     }
 
 
-def limits_of(text: str) -> tuple[Limit, ...]:
+def read_limits(text: str) -> tuple[Limit, ...]:
     """Limits as they are written: ``2M/day,extract=500k/day,10M``.
 
     Raises:
@@ -154,20 +154,20 @@ def limits_of(text: str) -> tuple[Limit, ...]:
     limits = parse_limits(text)
     for limit in limits:
         if limit.role is not None:
-            role_named(limit.role)
+            parse_role(limit.role)
     return limits
 
 
-def role_named(name: str) -> Role:
+def parse_role(name: str) -> ModelRole:
     """A role by its name.
 
     Raises:
         InvalidInput: there is none of that name.
     """
     try:
-        return Role(name)
+        return ModelRole(name)
     except ValueError:
-        raise InvalidInput(f"no role {name!r}; there are: {', '.join(Role)}") from None
+        raise InvalidInput(f"no role {name!r}; there are: {', '.join(ModelRole)}") from None
 
 
 def _given_open_limits(given: Mapping[str, str]) -> dict[str, int]:
@@ -178,18 +178,18 @@ def _given_open_limits(given: Mapping[str, str]) -> dict[str, int]:
         raise InvalidInput(f"{' and '.join(variables)} are whole numbers") from None
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         raise InvalidInput(f"RECOLLECT_MODEL_TIMEOUT is {text!r}; it is a number of seconds") from None
 
 
-def _timed(spec: ModelSpec, timeout: float) -> ModelSpec:
+def _with_timeout(spec: ModelSpec, timeout: float) -> ModelSpec:
     return spec if spec.call is None else replace(spec, call=replace(spec.call, timeout=timeout))
 
 
-def _config(named: str | None, store: str) -> Path | None:
+def _find_config(named: str | None, store: str) -> Path | None:
     """The file to read, if there is one.
 
     Raises:
@@ -204,30 +204,30 @@ def _config(named: str | None, store: str) -> Path | None:
     return path
 
 
-def _read(path: Path, environ: Mapping[str, str]) -> Settings:
+def _read_file(path: Path, environ: Mapping[str, str]) -> Settings:
     try:
         told = tomllib.loads(path.read_text("utf-8"))
-        return _filed(told, path.parent, environ)
+        return _parse_file(told, path.parent, environ)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
         raise InvalidInput(f"{path} cannot be read: {exc}") from exc
     except InvalidInput as exc:
         raise InvalidInput(f"{path}: {exc}") from exc
 
 
-def _filed(told: Mapping[str, Any], folder: Path, environ: Mapping[str, str]) -> Settings:
-    _require_known(told, _KNOWN, "a setting")
+def _parse_file(table: Mapping[str, Any], folder: Path, environ: Mapping[str, str]) -> Settings:
+    _require_known(table, _KNOWN, "a setting")
     default = Settings()
     settings = Settings(
-        embedder=_text(told, "embedder") if "embedder" in told else default.embedder,
-        reranker=_text(told, "reranker") if "reranker" in told else default.reranker,
-        time_reader=_text(told, "time_reader") if "time_reader" in told else default.time_reader,
-        recipe=_text(told, "recipe") if "recipe" in told else default.recipe,
-        limits=_filed_limits(told["limits"]) if "limits" in told else default.limits,
-        cache=str(folder / Path(_text(told, "cache")).expanduser()) if "cache" in told else default.cache,
-        open_limits=OpenLimits(**{field: _number(told, name) for name, field in _OPEN.items() if name in told}),
+        embedder=_read_text(table, "embedder") if "embedder" in table else default.embedder,
+        reranker=_read_text(table, "reranker") if "reranker" in table else default.reranker,
+        time_reader=_read_text(table, "time_reader") if "time_reader" in table else default.time_reader,
+        recipe=_read_text(table, "recipe") if "recipe" in table else default.recipe,
+        limits=_parse_file_limits(table["limits"]) if "limits" in table else default.limits,
+        cache=str(folder / Path(_read_text(table, "cache")).expanduser()) if "cache" in table else default.cache,
+        open_limits=OpenLimits(**{field: _number(table, name) for name, field in _OPEN.items() if name in table}),
     )
-    if "model" in told:
-        spec = _spec(told["model"], CallSettings(), environ)
+    if "model" in table:
+        spec = _parse_model_spec(table["model"], CallSettings(), environ)
         settings = replace(
             settings,
             model=spec.name,
@@ -235,55 +235,56 @@ def _filed(told: Mapping[str, Any], folder: Path, environ: Mapping[str, str]) ->
             model_key=spec.api_key,
             call=spec.call or settings.call,
         )
-    models = told.get("models", {})
+    models = table.get("models", {})
     if not isinstance(models, dict):
         raise InvalidInput("models is a table of roles")
     return replace(
-        settings, models={role_named(role): _spec(one, settings.call, environ) for role, one in models.items()}
+        settings,
+        models={parse_role(role): _parse_model_spec(one, settings.call, environ) for role, one in models.items()},
     )
 
 
-def _filed_limits(told: object) -> Mapping[str, tuple[Limit, ...]]:
+def _parse_file_limits(value: object) -> Mapping[str, tuple[Limit, ...]]:
     """Limits as the file tells of them: a text for all banks, or a table of banks."""
-    if not isinstance(told, dict):
-        return limits_given(_text({"limits": told}, "limits"))
-    return limits_given({bank: _text(told, bank, empty=True) for bank in told})
+    if not isinstance(value, dict):
+        return normalize_limits(_read_text({"limits": value}, "limits"))
+    return normalize_limits({bank: _read_text(value, bank, empty=True) for bank in value})
 
 
-def _spec(told: object, call: CallSettings, environ: Mapping[str, str]) -> ModelSpec:
+def _parse_model_spec(value: object, call: CallSettings, environ: Mapping[str, str]) -> ModelSpec:
     """A model as the file tells of it: a name, or a table."""
-    if isinstance(told, str):
-        return ModelSpec(name=told)
-    if not isinstance(told, dict) or "name" not in told:
+    if isinstance(value, str):
+        return ModelSpec(name=value)
+    if not isinstance(value, dict) or "name" not in value:
         raise InvalidInput("a model is PROVIDER:MODEL, or a table with a name")
-    if "api_key" in told:
+    if "api_key" in value:
         raise InvalidInput("a key does not belong into a file; api_key_env names the variable that holds it")
-    _require_known(told, ("name", "base_url", "api_key_env", *_CALL), "a setting of a model")
-    own = {name: None if value == NONE else value for name, value in told.items() if name in _CALL}
+    _require_known(value, ("name", "base_url", "api_key_env", *_CALL), "a setting of a model")
+    own = {name: None if value == NONE else value for name, value in value.items() if name in _CALL}
     return ModelSpec(
-        name=_text(told, "name"),
-        base_url=_text(told, "base_url") if "base_url" in told else None,
-        api_key=_key(_text(told, "api_key_env"), environ) if "api_key_env" in told else None,
-        call=_called(call, own) if own else None,
+        name=_read_text(value, "name"),
+        base_url=_read_text(value, "base_url") if "base_url" in value else None,
+        api_key=_read_key(_read_text(value, "api_key_env"), environ) if "api_key_env" in value else None,
+        call=_parse_call_settings(call, own) if own else None,
     )
 
 
-def _called(call: CallSettings, own: Mapping[str, Any]) -> CallSettings:
+def _parse_call_settings(call: CallSettings, own: Mapping[str, Any]) -> CallSettings:
     try:
         return replace(call, **own)
     except TypeError as exc:
         raise InvalidInput(f"{', '.join(own)}: {exc}") from exc
 
 
-def _key(name: str, environ: Mapping[str, str]) -> str:
+def _read_key(name: str, environ: Mapping[str, str]) -> str:
     key = environ.get(name)
     if not key:
         raise InvalidInput(f"api_key_env names {name}, which is not set")
     return key
 
 
-def _text(told: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
-    value = told[name]
+def _read_text(table: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
+    value = table[name]
     if not isinstance(value, str) or not (value or empty):
         raise InvalidInput(f"{name} is {value!r}; it is a text")
     return value
@@ -296,6 +297,6 @@ def _number(told: Mapping[str, Any], name: str) -> int:
     return value
 
 
-def _require_known(told: Iterable[str], known: Iterable[str], what: str) -> None:
-    if unknown := sorted(set(told) - set(known)):
+def _require_known(names: Iterable[str], known: Iterable[str], what: str) -> None:
+    if unknown := sorted(set(names) - set(known)):
         raise InvalidInput(f"{unknown[0]!r} is not {what}; there are: {', '.join(known)}")

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from recollect.errors import MissingExtra
 from recollect.models.language import Prompt
-from recollect.models.languages.replies import packed, schema_of
+from recollect.models.languages.replies import build_schema, dump_answer
 
 
 def require_schemas() -> None:
@@ -20,13 +20,13 @@ def require_schemas() -> None:
         raise MissingExtra("pydantic-ai-slim", "models")
 
 
-def sent(prompt: Prompt, answer_type: type[object]) -> tuple[str, ...]:
+def render_request_texts(prompt: Prompt, answer_type: type[object]) -> tuple[str, ...]:
     """What a model reads: the system text, the JSON schema of the answer, and what is asked."""
-    schema = schema_of(answer_type)
+    schema = build_schema(answer_type)
     told = () if schema is None else (json.dumps(schema, ensure_ascii=False),)
-    return (prompt.system, *told, prompt.asked)
+    return (prompt.system, *told, prompt.full_text)
 
 
-def received(value: object, answer_type: type[object]) -> str:
+def render_reply_text(value: object, answer_type: type[object]) -> str:
     """What a model writes: the answer as JSON, or as plain text."""
-    return packed(value, answer_type)
+    return dump_answer(value, answer_type)

@@ -6,10 +6,8 @@ from typing import Annotated
 
 import typer
 
-from recollect.cli.added import ANY_ARGUMENTS, ExtensibleCommands
 from recollect.cli.ask import ask, reflect
 from recollect.cli.banks import banks
-from recollect.cli.beliefs import observations, opinions, profile
 from recollect.cli.calibrate import calibrate
 from recollect.cli.demo import demo
 from recollect.cli.export import export
@@ -18,6 +16,8 @@ from recollect.cli.import_ import import_
 from recollect.cli.jobs import costs, jobs
 from recollect.cli.laboratory import eval_, recordings
 from recollect.cli.merges import merges
+from recollect.cli.plugins import ANY_ARGUMENTS, ExtensibleCommands
+from recollect.cli.profile_commands import observations, opinions, profile
 from recollect.cli.rebuild import rebuild
 from recollect.cli.recall import recall
 from recollect.cli.recipes import recipes
@@ -35,7 +35,7 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from recollect import __version__
 
@@ -46,7 +46,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
     pass

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from recollect.cli import options
-from recollect.cli.answers import answer_block, answer_receipt
-from recollect.cli.output import remark, say, say_json
-from recollect.cli.running import NOTHING_FOUND, chosen, usage, with_bank
-from recollect.cli.story import story
-from recollect.cli.times import present, span, zone_named
+from recollect.cli.answers import format_answer, format_answer_receipt
+from recollect.cli.output import print_json, print_line, print_note
+from recollect.cli.runtime import NOTHING_FOUND, load_chosen_settings, usage_errors, with_bank
+from recollect.cli.story import format_story
+from recollect.cli.times import local_now, parse_span, parse_zone
 
 if TYPE_CHECKING:
     from recollect.app import Settings
     from recollect.domain.answers import Answer
-    from recollect.memory.asking import RecallOptions
     from recollect.memory.bank import Bank
+    from recollect.memory.query_options import RecallOptions
 
 Question: TypeAlias = Annotated[str, typer.Argument(metavar="QUESTION", help="In words.")]
 MaxTokens: TypeAlias = Annotated[
@@ -55,11 +55,11 @@ def ask(
 
     Without a language model the evidence is printed instead. Exit status 3 where there is no answer.
     """
-    with usage():
-        settings = chosen(store=store, embedder=embedder, recipe=recipe, model=model)
-        narrowed = _narrowed(max_tokens, as_of, now, zone)
-    answer = _answered(settings, bank, lambda opened: opened.ask(question, **narrowed))
-    _print(answer, told=question if trace else None, receipt=receipt, as_json=json)
+    with usage_errors():
+        settings = load_chosen_settings(store=store, embedder=embedder, recipe=recipe, model=model)
+        narrowed = _recall_options(max_tokens, as_of, now, zone)
+    answer = _run_question(settings, bank, lambda opened: opened.ask(question, **narrowed))
+    _print(answer, question=question if trace else None, receipt=receipt, as_json=json)
 
 
 def reflect(
@@ -81,44 +81,44 @@ def reflect(
 
     Needs a language model. Exit status 3 where the bank holds nothing to go by.
     """
-    with usage():
-        settings = chosen(store=store, embedder=embedder, recipe=recipe, model=model)
-        narrowed = _narrowed(max_tokens, as_of, now, zone)
-    answer = _answered(settings, bank, lambda opened: opened.reflect(question, **narrowed))
-    _print(answer, told=question if trace else None, receipt=receipt, as_json=json)
+    with usage_errors():
+        settings = load_chosen_settings(store=store, embedder=embedder, recipe=recipe, model=model)
+        narrowed = _recall_options(max_tokens, as_of, now, zone)
+    answer = _run_question(settings, bank, lambda opened: opened.reflect(question, **narrowed))
+    _print(answer, question=question if trace else None, receipt=receipt, as_json=json)
 
 
-def _narrowed(max_tokens: int, as_of: str | None, now: str | None, zone: str) -> RecallOptions:
-    times = zone_named(zone)
+def _recall_options(max_tokens: int, as_of: str | None, now: str | None, zone: str) -> RecallOptions:
+    times = parse_zone(zone)
     return {
         "max_tokens": max_tokens,
-        "as_of": None if as_of is None else span(as_of, times)[1],
-        "now": present() if now is None else span(now, times)[0],
+        "as_of": None if as_of is None else parse_span(as_of, times)[1],
+        "now": local_now() if now is None else parse_span(now, times)[0],
     }
 
 
-def _answered(settings: Settings, bank: str, put: Callable[[Bank], Awaitable[Answer]]) -> Answer:
+def _run_question(settings: Settings, bank: str, ask: Callable[[Bank], Awaitable[Answer]]) -> Answer:
     async def answer(opened: Bank) -> Answer:
-        with usage():  # the bank refuses a bound of 0
-            return await put(opened)
+        with usage_errors():  # the bank refuses a bound of 0
+            return await ask(opened)
 
     return with_bank(settings, bank, answer)
 
 
-def _print(answer: Answer, *, told: str | None, receipt: bool, as_json: bool) -> None:
-    """Print an answer; with the question that is ``told``, after the story of how it came about."""
+def _print(answer: Answer, *, question: str | None, receipt: bool, as_json: bool) -> None:
+    """Print an answer; with the question that is ``question``, after the story of how it came about."""
     from recollect.domain.codec import to_json
 
     if as_json:
-        say_json(to_json(answer))
+        print_json(to_json(answer))
     else:
-        if told is not None:
-            say(f"{story(told, answer)}\n")
+        if question is not None:
+            print_line(f"{format_story(question, answer)}\n")
         if answer.text or answer.evidence:
-            say(answer_block(answer))
+            print_line(format_answer(answer))
         for note in answer.receipt.notes:
-            remark(note)
+            print_note(note)
         if receipt:
-            say(answer_receipt(answer))
+            print_line(format_answer_receipt(answer))
     if answer.abstained:
         raise typer.Exit(NOTHING_FOUND)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.output import remark, say, say_json, size, table
-from recollect.cli.running import FAILED, chosen, confirm, require_store, usage, with_memory
+from recollect.cli.output import format_size, format_table, print_json, print_line, print_note
+from recollect.cli.runtime import FAILED, confirm, load_chosen_settings, require_store, usage_errors, with_memory
 from recollect.errors import RecollectError
 
 if TYPE_CHECKING:
@@ -33,15 +33,15 @@ def banks(
 
     Exit status 1 where a bank cannot be read.
     """
-    with usage():
-        settings = chosen(store=store)
+    with usage_errors():
+        settings = load_chosen_settings(store=store)
     if drop is None:
         _list(settings, as_json=json)
         return
     require_store(settings, drop)
     confirm(f"Erase bank {drop!r} of {settings.store} with all its files?", yes=yes)
     with_memory(settings, lambda memory: memory.drop(drop))
-    say_json({"dropped": drop}) if json else say(f"erased bank {drop}")
+    print_json({"dropped": drop}) if json else print_line(f"erased bank {drop}")
 
 
 def _list(settings: Settings, *, as_json: bool) -> None:
@@ -50,23 +50,23 @@ def _list(settings: Settings, *, as_json: bool) -> None:
     found: list[BankInfo] = []
     broken: list[str] = []
     if Path(settings.store).exists():
-        found, broken = with_memory(settings, _infos)
+        found, broken = with_memory(settings, _collect_infos)
     if as_json:
-        say_json([to_json(info) for info in found])
+        print_json([to_json(info) for info in found])
     elif found:
-        say(_table(found))
+        print_line(_format_table(found))
         for info in found:
             for note in info.notes:
-                remark(f"bank {info.name}: {note}")
+                print_note(f"bank {info.name}: {note}")
     elif not broken:
-        remark(f"no banks in {settings.store}")
+        print_note(f"no banks in {settings.store}")
     for problem in broken:
-        remark(f"error: {problem}")
+        print_note(f"error: {problem}")
     if broken:
         raise typer.Exit(FAILED)
 
 
-async def _infos(memory: Memory) -> tuple[list[BankInfo], list[str]]:
+async def _collect_infos(memory: Memory) -> tuple[list[BankInfo], list[str]]:
     """The banks that can be read, and what is wrong with the others: one damaged file must not hide the rest."""
     found: list[BankInfo] = []
     broken: list[str] = []
@@ -78,7 +78,7 @@ async def _infos(memory: Memory) -> tuple[list[BankInfo], list[str]]:
     return found, broken
 
 
-def _table(found: list[BankInfo]) -> str:
+def _format_table(found: list[BankInfo]) -> str:
     counted = ("messages", "sessions", "items", "segments", "entities", "links")
     head = ("bank", *counted, "first", "last", "embedder", "size")
     rows = [
@@ -90,15 +90,15 @@ def _table(found: list[BankInfo]) -> str:
             f"{info.segments:,}",
             f"{info.entities:,}",
             f"{info.links:,}",
-            _day(info.first),
-            _day(info.last),
+            _format_day(info.first),
+            _format_day(info.last),
             info.embedder,
-            size(info.size_bytes),
+            format_size(info.size_bytes),
         )
         for info in found
     ]
-    return table([head, *rows], right=(1, 2, 3, 4, 5, 6, 10))
+    return format_table([head, *rows], right=(1, 2, 3, 4, 5, 6, 10))
 
 
-def _day(moment: datetime | None) -> str:
+def _format_day(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d}" if moment else "-"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.output import count, say, say_json
-from recollect.cli.running import chosen, usage, with_bank
+from recollect.cli.output import format_count, print_json, print_line
+from recollect.cli.runtime import load_chosen_settings, usage_errors, with_bank
 
 if TYPE_CHECKING:
     from recollect.domain.calibration import Calibration
@@ -31,29 +31,29 @@ def calibrate(
     """Set the recipe recmem's threshold for the bank's embedder, by how like the bank's own messages are."""
     from recollect.domain.codec import to_json
 
-    with usage():
-        settings = chosen(store=store, embedder=embedder)
+    with usage_errors():
+        settings = load_chosen_settings(store=store, embedder=embedder)
 
     async def work(opened: Bank) -> Calibration:
-        with usage():  # a share of 2
+        with usage_errors():  # a share of 2
             return await opened.calibrate(share=share, theta_count=theta_count, apply=not dry_run)
 
     found = with_bank(settings, bank, work)
-    say_json(to_json(found)) if json else say(_told(found, bank))
+    print_json(to_json(found)) if json else print_line(_format_calibration(found, bank))
 
 
-def _told(found: Calibration, bank: str) -> str:
+def _format_calibration(found: Calibration, bank: str) -> str:
     quantiles = ", ".join(f"{one.share * 100:g} % at most {one.similarity:.3f}" for one in found.quantiles)
     what = "stored" if found.stored else "not stored (--dry-run)"
     return "\n".join(
         (
-            f"{count(found.units, 'unit')} of bank {bank}, embedder {found.embedder}",
+            f"{format_count(found.units, 'unit')} of bank {bank}, embedder {found.embedder}",
             f"cosine with number {found.theta_count} of the nearest earlier units: {quantiles}",
-            f"theta_sim: {found.before:.3f} so far ({_percent(found.share_before)} of units recur), "
-            f"{found.after:.3f} now ({_percent(found.share_after)}); {what}",
+            f"theta_sim: {found.before:.3f} so far ({_format_percent(found.share_before)} of units recur), "
+            f"{found.after:.3f} now ({_format_percent(found.share_after)}); {what}",
         )
     )
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{share * 100:.1f} %"

@@ -15,10 +15,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.evidence import evidence_line, forget_block
-from recollect.cli.laboratory import laboratory_missing
-from recollect.cli.output import count, faint, indented, say, strong, table, width
-from recollect.cli.running import run
+from recollect.cli.evidence import format_evidence_line, format_forget_receipt
+from recollect.cli.laboratory import report_missing_laboratory
+from recollect.cli.output import (
+    format_count,
+    format_faint,
+    format_strong,
+    format_table,
+    indent_text,
+    print_line,
+    terminal_width,
+)
+from recollect.cli.runtime import run
 
 if TYPE_CHECKING:
     from recollect.domain.messages import Message
@@ -26,12 +34,14 @@ if TYPE_CHECKING:
     from recollect.memory.bank import Bank
 
 BANK = "sample"
-SHOWN = 3
+SHOWN_EVIDENCE = 3
 FORGOTTEN = "2023-07-11"
-ASKED = ("q25", "q15", "q49", "q40", "q60", "q29", "q65")
+ASKED_QUESTIONS = ("q25", "q15", "q49", "q40", "q60", "q29", "q65")
 """Questions of the sample, a category each."""
 
-REWORDED = {"q29": ("What happened to Bram last October?", "his bakery's oven died, on Friday 13 October 2023")}
+REWORDED_QUESTIONS = {
+    "q29": ("What happened to Bram last October?", "his bakery's oven died, on Friday 13 October 2023")
+}
 """In other words than the sample's, so that the time is meant relative to the day of asking."""
 
 BLURBS = {
@@ -65,14 +75,14 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedQuestion:
     """A question put: what came back, and how long it took."""
 
     question: SampleQuestion
     found: Recall
     seconds: float
 
-    def gold(self) -> tuple[bool, ...]:
+    def mark_gold(self) -> tuple[bool, ...]:
         """Whether each piece of evidence holds a message that the sample names as the answer's."""
         return tuple(not set(self.question.evidence).isdisjoint(piece.sources) for piece in self.found.evidence)
 
@@ -94,26 +104,26 @@ def demo(
     show recipes at work, with replies that were recorded in place of a model.
     """
     if recipe is not None or everything:
-        raise laboratory_missing("recollect demo --all" if everything else "recollect demo --recipe")
+        raise report_missing_laboratory("recollect demo --all" if everything else "recollect demo --recipe")
     show_demo(keep=keep)
 
 
 def show_demo(*, keep: bool) -> None:
     """Show the demo that needs no model; ``keep`` leaves its store where it is."""
     sample = _read_sample()
-    with _folder(keep) as folder:
+    with _open_folder(keep) as folder:
         run(_show(folder, sample))
         _epilogue(folder if keep else None)
 
 
 def _read_sample() -> Sample:
-    from recollect.formats import Format, read
+    from recollect.formats import Format, read_messages
     from recollect.sample import sample_path
 
     with sample_path() as path:
         lines = path.read_text("utf-8").splitlines()
     sessions: dict[str, list[Message]] = {}
-    for spoken in read(lines, format=Format.JSONL, now=datetime.now(UTC)):
+    for spoken in read_messages(lines, format=Format.JSONL, now=datetime.now(UTC)):
         sessions.setdefault(spoken.session, []).append(spoken.message)
     questions = (_question(row) for row in map(json.loads, lines) if row["type"] == "question")
     return Sample(sessions=sessions, questions={question.id: question for question in questions})
@@ -130,7 +140,7 @@ def _question(row: Mapping[str, Any]) -> SampleQuestion:
 
 
 @contextmanager
-def _folder(keep: bool) -> Iterator[Path]:
+def _open_folder(keep: bool) -> Iterator[Path]:
     if keep:
         yield Path(mkdtemp(prefix="recollect-demo-"))
         return
@@ -139,11 +149,11 @@ def _folder(keep: bool) -> Iterator[Path]:
 
 
 async def _show(folder: Path, sample: Sample) -> None:
-    from recollect.app import Memory, embedder_named
+    from recollect.app import Memory, build_embedder
 
     _introduce(sample)
     began = time.perf_counter()
-    embedder = embedder_named(None)
+    embedder = build_embedder(None)
     await embedder.embed(["Read the word vectors now, so that the times below are those of a running program."])
     async with Memory.open(folder, embedder=embedder, model="none") as memory:
         bank = await memory.bank(BANK)
@@ -151,7 +161,7 @@ async def _show(folder: Path, sample: Sample) -> None:
         for session, messages in sample.sessions.items():
             await bank.retain(messages, session=session)
         retained = time.perf_counter()
-        asked = [await _ask(bank, question) for question in _questions(sample)]
+        asked = [await _ask(bank, question) for question in _load_questions(sample)]
         for number, one in enumerate(asked, start=1):
             _show_answer(number, one)
         _show_score(asked)
@@ -164,11 +174,12 @@ def _introduce(sample: Sample) -> None:
     messages = [message for session in sample.sessions.values() for message in session]
     names = list(dict.fromkeys(message.speaker for message in messages))
     first, last = (datetime.fromisoformat(name) for name in (min(sample.sessions), max(sample.sessions)))
-    asked = sample.questions[ASKED[0]].at
-    say(
-        indented(
-            f"A year of talk between {', '.join(names[:-1])} and {names[-1]}: {count(len(messages), 'message')} in "
-            f"{count(len(sample.sessions), 'session')}, from {first:%B %Y} to {last:%B %Y}.\n"
+    asked = sample.questions[ASKED_QUESTIONS[0]].at
+    print_line(
+        indent_text(
+            f"A year of talk between {', '.join(names[:-1])} and {names[-1]}: "
+            f"{format_count(len(messages), 'message')} in "
+            f"{format_count(len(sample.sessions), 'session')}, from {first:%B %Y} to {last:%B %Y}.\n"
             f"Kept word for word in a temporary store, and asked about on {asked:%d %B %Y}.\n"
             f"✓ marks the messages that are known to hold the answer, with the score before each.",
             "",
@@ -177,47 +188,49 @@ def _introduce(sample: Sample) -> None:
     )
 
 
-def _questions(sample: Sample) -> list[SampleQuestion]:
-    questions = [sample.questions[id_] for id_ in ASKED]
+def _load_questions(sample: Sample) -> list[SampleQuestion]:
+    questions = [sample.questions[id_] for id_ in ASKED_QUESTIONS]
     return [
-        replace(question, text=REWORDED[question.id][0], answer=REWORDED[question.id][1])
-        if question.id in REWORDED
+        replace(question, text=REWORDED_QUESTIONS[question.id][0], answer=REWORDED_QUESTIONS[question.id][1])
+        if question.id in REWORDED_QUESTIONS
         else question
         for question in questions
     ]
 
 
-async def _ask(bank: Bank, question: SampleQuestion) -> Asked:
+async def _ask(bank: Bank, question: SampleQuestion) -> AskedQuestion:
     began = time.perf_counter()
-    found = await bank.recall(question.text, limit=SHOWN, now=question.at)
-    return Asked(question=question, found=found, seconds=time.perf_counter() - began)
+    found = await bank.recall(question.text, limit=SHOWN_EVIDENCE, now=question.at)
+    return AskedQuestion(question=question, found=found, seconds=time.perf_counter() - began)
 
 
-def _show_answer(number: int, asked: Asked) -> None:
+def _show_answer(number: int, asked: AskedQuestion) -> None:
     took = f"{asked.seconds * 1e3:.0f} ms"
-    say(f"\n{strong(f'{number}. {asked.question.text}')}  {faint(took)}")
-    say(indented(f"{BLURBS[asked.question.id]}\nKnown answer: {asked.question.answer}.", "   ", fold=True))
-    for piece, gold in zip(asked.found.evidence, asked.gold(), strict=True):
-        say(evidence_line(piece, gold=gold, columns=width()))
+    print_line(f"\n{format_strong(f'{number}. {asked.question.text}')}  {format_faint(took)}")
+    print_line(indent_text(f"{BLURBS[asked.question.id]}\nKnown answer: {asked.question.answer}.", "   ", fold=True))
+    for piece, gold in zip(asked.found.evidence, asked.mark_gold(), strict=True):
+        print_line(format_evidence_line(piece, gold=gold, columns=terminal_width()))
 
 
-def _show_score(asked: list[Asked]) -> None:
+def _show_score(asked: list[AskedQuestion]) -> None:
     answerable = [one for one in asked if one.question.evidence]
-    hits = sum(any(one.gold()) for one in answerable)
-    say(f"\nEvidence among the first {SHOWN} for {hits} of {len(answerable)} questions that have an answer.")
+    hits = sum(any(one.mark_gold()) for one in answerable)
+    print_line(
+        f"\nEvidence among the first {SHOWN_EVIDENCE} for {hits} of {len(answerable)} questions that have an answer."
+    )
 
 
 async def _show_forgetting(bank: Bank, question: SampleQuestion) -> float:
-    say(f"\n{strong(f'Forget the session {FORGOTTEN}')}")
+    print_line(f"\n{format_strong(f'Forget the session {FORGOTTEN}')}")
     receipt = await bank.forget(session=FORGOTTEN)
-    say(indented(forget_block(receipt), "   ", fold=True))
+    print_line(indent_text(format_forget_receipt(receipt), "   ", fold=True))
     again = await _ask(bank, question)
-    say(f'   asked again, "{question.text}" finds {_left(again)}')
+    print_line(f'   asked again, "{question.text}" finds {_describe_remaining(again)}')
     return receipt.seconds
 
 
-def _left(again: Asked) -> str:
-    return "some of it still" if any(again.gold()) else "nothing of that day"
+def _describe_remaining(again: AskedQuestion) -> str:
+    return "some of it still" if any(again.mark_gold()) else "nothing of that day"
 
 
 def _show_times(opening: float, retaining: float, messages: int, recalls: list[float], forgetting: float) -> None:
@@ -227,13 +240,13 @@ def _show_times(opening: float, retaining: float, messages: int, recalls: list[f
         ("recall", f"{median(recalls) * 1e3:.0f} ms", f"median of {len(recalls)}"),
         ("forget", f"{forgetting * 1e3:.0f} ms", "with the check that nothing is left"),
     )
-    say(f"\n{strong('It took')}\n{indented(table(rows, right=(1,)), '   ')}")
+    print_line(f"\n{format_strong('It took')}\n{indent_text(format_table(rows, right=(1,)), '   ')}")
 
 
 def _epilogue(kept: Path | None) -> None:
     if kept is not None:
-        say(f"\n{strong('The store is in')} {kept}")
-        say(f'   recollect recall "Who looks after the cat?" --bank {BANK} --store {kept}')
-    say(f"\n{strong('Now with your own')} (a chat log, JSON Lines, or an OpenAI transcript)")
-    say("   recollect retain chat.txt")
-    say('   recollect recall "What did I say about the cat?"')
+        print_line(f"\n{format_strong('The store is in')} {kept}")
+        print_line(f'   recollect recall "Who looks after the cat?" --bank {BANK} --store {kept}')
+    print_line(f"\n{format_strong('Now with your own')} (a chat log, JSON Lines, or an OpenAI transcript)")
+    print_line("   recollect retain chat.txt")
+    print_line('   recollect recall "What did I say about the cat?"')

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.cli.output import count, cut, faint, green, indented, printable, strong, table
+from recollect.cli.output import (
+    format_count,
+    format_faint,
+    format_green,
+    format_strong,
+    format_table,
+    indent_text,
+    make_printable,
+    truncate_text,
+)
 
 if TYPE_CHECKING:
     from recollect.domain.items import ItemKind
@@ -12,78 +21,80 @@ if TYPE_CHECKING:
     from recollect.domain.receipts import ForgetReceipt
 
 _MARGIN = 4
-_SAID = ("turn", "segment")
-_BELIEVED = "opinion"
+_SPOKEN_KINDS = ("turn", "segment")
+_BELIEVED_KIND = "opinion"
 _UNDATED = "undated"
 
 
-def evidence_block(rank: int, evidence: Evidence) -> str:
+def format_evidence(rank: int, evidence: Evidence) -> str:
     """A piece of evidence in full: who said it when, what it is if not raw words, the words, why it is here."""
-    head = f"{rank:>2}. {said(evidence)}  {strong(printable(evidence.speaker))}  {evidence.score:.2f}"
-    if evidence.kind.value not in _SAID:
-        head += f"  {standing(evidence.kind)}{f' ({printable(evidence.label)})' if evidence.label else ''}"
-    body = indented(evidence.text, " " * _MARGIN)
-    foot = indented(f"{reasons(evidence)} · {', '.join(evidence.sources)}", " " * _MARGIN)
-    return f"{head}\n{body}\n{faint(foot)}"
+    speaker = format_strong(make_printable(evidence.speaker))
+    head = f"{rank:>2}. {format_spoken_day(evidence)}  {speaker}  {evidence.score:.2f}"
+    if evidence.kind.value not in _SPOKEN_KINDS:
+        head += f"  {describe_kind(evidence.kind)}{f' ({make_printable(evidence.label)})' if evidence.label else ''}"
+    body = indent_text(evidence.text, " " * _MARGIN)
+    foot = indent_text(f"{format_reasons(evidence)} · {', '.join(evidence.sources)}", " " * _MARGIN)
+    return f"{head}\n{body}\n{format_faint(foot)}"
 
 
-def evidence_line(evidence: Evidence, *, gold: bool, columns: int) -> str:
+def format_evidence_line(evidence: Evidence, *, gold: bool, columns: int) -> str:
     """A piece of evidence in two lines, marked where it is what the question is about."""
-    mark = green("✓") if gold else " "
-    name = f"{cut(evidence.speaker, 8):<6}"
-    words = cut(evidence.text, columns - len(f"  ✓ 0.00  2023-07-11  {name} "))
-    head = f"  {mark} {evidence.score:.2f}  {said(evidence)}  {strong(name)} {words}"
-    return f"{head}\n{faint(' ' * 10 + cut(reasons(evidence), columns - 10))}"
+    mark = format_green("✓") if gold else " "
+    name = f"{truncate_text(evidence.speaker, 8):<6}"
+    words = truncate_text(evidence.text, columns - len(f"  ✓ 0.00  2023-07-11  {name} "))
+    head = f"  {mark} {evidence.score:.2f}  {format_spoken_day(evidence)}  {format_strong(name)} {words}"
+    return f"{head}\n{format_faint(' ' * 10 + truncate_text(format_reasons(evidence), columns - 10))}"
 
 
-def standing(kind: ItemKind) -> str:
+def describe_kind(kind: ItemKind) -> str:
     """What an item is, and whether somebody said it, the bank knows it, or the bank believes it."""
-    if kind.value in _SAID:
+    if kind.value in _SPOKEN_KINDS:
         return f"said, {kind.value}"
-    return f"{'believed' if kind.value == _BELIEVED else 'known'}, {kind.value}"
+    return f"{'believed' if kind.value == _BELIEVED_KIND else 'known'}, {kind.value}"
 
 
-def said(evidence: Evidence) -> str:
+def format_spoken_day(evidence: Evidence) -> str:
     """The day on which it was said, or that nobody knows, in as many columns."""
     return f"{_UNDATED:<10}" if evidence.mentioned is None else f"{evidence.mentioned:%Y-%m-%d}"
 
 
-def reasons(evidence: Evidence) -> str:
+def format_reasons(evidence: Evidence) -> str:
     """The time that its words speak of, past or to come, and the arms that brought it with its rank in each."""
-    from recollect.text.when import describe
+    from recollect.text.time_expressions import describe_interval
 
-    time = (f"speaks of {describe(evidence.occurred)}",) if evidence.occurred else ()
+    time = (f"speaks of {describe_interval(evidence.occurred)}",) if evidence.occurred else ()
     arms = ", ".join(f"{why.arm} {why.rank}" for why in evidence.why)
     return " · ".join((*time, arms))
 
 
-def receipt_block(receipt: RecallReceipt) -> str:
+def format_recall_receipt(receipt: RecallReceipt) -> str:
     """What each arm did, and what was cut."""
-    from recollect.text.when import describe
+    from recollect.text.time_expressions import describe_interval
 
     rows = [("arm", "status", "ms", "candidates", "note")] + [
-        (arm.arm, arm.status.value, f"{arm.seconds * 1e3:.1f}", str(arm.candidates), cut(arm.note, 60))
+        (arm.arm, arm.status.value, f"{arm.seconds * 1e3:.1f}", str(arm.candidates), truncate_text(arm.note, 60))
         for arm in receipt.arms
     ]
     about = (
         f"{receipt.fusion} fusion, {f'reranked by {receipt.reranker}' if receipt.reranker else 'no reranker'}; "
-        f"{count(receipt.candidates, 'candidate')}, {receipt.cut_by_limit} cut by the limit, "
-        f"{receipt.cut_by_budget} by the token budget; {count(receipt.tokens, 'token')}; {receipt.seconds * 1e3:.1f} ms"
+        f"{format_count(receipt.candidates, 'candidate')}, {receipt.cut_by_limit} cut by the limit, "
+        f"{receipt.cut_by_budget} by the token budget; "
+        f"{format_count(receipt.tokens, 'token')}; {receipt.seconds * 1e3:.1f} ms"
     )
-    window = f"\ntime asked about: {describe(receipt.during)}" if receipt.during else ""
-    return f"\n{table(rows, right=(2, 3))}\n{about}{window}"
+    window = f"\ntime asked about: {describe_interval(receipt.during)}" if receipt.during else ""
+    return f"\n{format_table(rows, right=(2, 3))}\n{about}{window}"
 
 
-def forget_block(receipt: ForgetReceipt) -> str:
+def format_forget_receipt(receipt: ForgetReceipt) -> str:
     """What is gone, and whether the check found any of it."""
     gone = ", ".join(
         (
-            count(len(receipt.messages), "message"),
-            count(receipt.sessions, "session"),
-            count(receipt.items, "item"),
-            count(receipt.links, "link"),
+            format_count(len(receipt.messages), "message"),
+            format_count(receipt.sessions, "session"),
+            format_count(receipt.items, "item"),
+            format_count(receipt.links, "link"),
             f"{receipt.entities:,} {'entity' if receipt.entities == 1 else 'entities'}",
-            count(receipt.mentions, "mention"),
+            format_count(receipt.mentions, "mention"),
         )
     )
     if receipt.verified:

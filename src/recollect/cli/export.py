@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.output import count, say
-from recollect.cli.running import chosen, usage, with_bank
+from recollect.cli.output import format_count, print_line
+from recollect.cli.runtime import load_chosen_settings, usage_errors, with_bank
 
 if TYPE_CHECKING:
     from recollect.memory.bank import Bank
@@ -28,23 +28,23 @@ def export(
 
     The file is put in place when it is complete. It is UTF-8, and holds all that was said.
     """
-    with usage():
-        settings = chosen(store=store, embedder=embedder)
+    with usage_errors():
+        settings = load_chosen_settings(store=store, embedder=embedder)
 
     async def write(opened: Bank) -> int:
         lines = 0
-        with _output(file) as out:
+        with _open_output(file) as out:
             async for line in opened.export():
                 out.write(f"{line}\n".encode())
                 lines += 1
         return lines
 
     lines = with_bank(settings, bank, write)
-    say(f"wrote {count(lines, 'line')} of bank {bank} to {file}", err=True)
+    print_line(f"wrote {format_count(lines, 'line')} of bank {bank} to {file}", err=True)
 
 
 @contextmanager
-def _output(file: str) -> Iterator[IO[bytes]]:
+def _open_output(file: str) -> Iterator[IO[bytes]]:
     """Bytes to write to; a file is written beside itself first, so that half an export never looks like one."""
     if file == "-":
         yield sys.stdout.buffer

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.evidence import forget_block
-from recollect.cli.output import indented, remark, say, say_json
-from recollect.cli.running import FAILED, NOTHING_FOUND, chosen, confirm, require_store, usage, with_bank
-from recollect.cli.times import between, zone_named
+from recollect.cli.evidence import format_forget_receipt
+from recollect.cli.output import indent_text, print_json, print_line, print_note
+from recollect.cli.runtime import (
+    FAILED,
+    NOTHING_FOUND,
+    confirm,
+    load_chosen_settings,
+    require_store,
+    usage_errors,
+    with_bank,
+)
+from recollect.cli.times import parse_interval, parse_zone
 from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -46,9 +54,9 @@ def forget(
 
     Exit status 1 where the check found some of it left, 3 where nothing met any of these.
     """
-    with usage():
-        settings = chosen(store=store, embedder=embedder)
-        during = between(since, until, zone_named(zone))
+    with usage_errors():
+        settings = load_chosen_settings(store=store, embedder=embedder)
+        during = parse_interval(since, until, parse_zone(zone))
         named = {"message": message, "session": session, "speaker": speaker, "entity": entity, "fact": fact}
         what = [f"{kind} {name!r}" for kind, names in named.items() for name in names or ()]
         what += [f"said {since or 'from the beginning'} to {until or 'now'}"] if during else []
@@ -77,11 +85,11 @@ def _print(receipt: ForgetReceipt, *, as_json: bool) -> None:
     from recollect.domain.codec import to_json
 
     if as_json:
-        say_json(to_json(receipt))
+        print_json(to_json(receipt))
     elif receipt.messages or receipt.items:
-        say(indented(forget_block(receipt), ""))
+        print_line(indent_text(format_forget_receipt(receipt), ""))
     else:
-        remark("nothing forgotten: no message and no given fact meets any of these")
+        print_note("nothing forgotten: no message and no given fact meets any of these")
     if not receipt.messages and not receipt.items:
         raise typer.Exit(NOTHING_FOUND)
     if not receipt.verified:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.lines import opened_lines
-from recollect.cli.output import count, say, say_json
-from recollect.cli.running import chosen, usage, with_memory
+from recollect.cli.line_input import open_lines
+from recollect.cli.output import format_count, print_json, print_line
+from recollect.cli.runtime import load_chosen_settings, usage_errors, with_memory
 from recollect.errors import MalformedLine, RecollectError
 
 if TYPE_CHECKING:
@@ -27,19 +27,21 @@ def import_(
     """Take an export into a new or empty bank; items that another embedder has embedded are embedded anew."""
     from recollect.domain.codec import to_json
 
-    with usage():
-        settings = chosen(store=store, embedder=embedder)
+    with usage_errors():
+        settings = load_chosen_settings(store=store, embedder=embedder)
     info = with_memory(settings, lambda memory: _import(memory, bank, file))
     if json:
-        say_json(to_json(info))
+        print_json(to_json(info))
     else:
-        say(f"took in {count(info.messages, 'message')} and {count(info.items, 'item')} into bank {bank}")
+        print_line(
+            f"took in {format_count(info.messages, 'message')} and {format_count(info.items, 'item')} into bank {bank}"
+        )
 
 
 async def _import(memory: Memory, name: str, file: str) -> BankInfo:
     """Import; a bank that was made for it does not stay behind half full."""
     there = name in await memory.banks()
-    with opened_lines(file) as (lines, _):
+    with open_lines(file) as (lines, _):
         bank = await memory.bank(name)
         try:
             return await bank.import_(lines)

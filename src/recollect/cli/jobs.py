@@ -8,20 +8,20 @@ import typer
 
 from recollect.cli import options
 from recollect.cli.output import (
-    count,
-    cut,
-    faint,
-    indented,
-    one_line,
-    printable,
-    remark,
-    say,
-    say_json,
-    strong,
-    table,
-    width,
+    flatten_line,
+    format_count,
+    format_faint,
+    format_strong,
+    format_table,
+    indent_text,
+    make_printable,
+    print_json,
+    print_line,
+    print_note,
+    terminal_width,
+    truncate_text,
 )
-from recollect.cli.running import chosen, usage, with_bank
+from recollect.cli.runtime import load_chosen_settings, usage_errors, with_bank
 from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def jobs(
     drop: Annotated[
         Ids, typer.Option("--drop", metavar="ID", help="Take a job off the queue; may be repeated.")
     ] = None,
-    reread: Annotated[
-        bool, typer.Option("--reread", help="Have the recipe read every message that nothing was made of yet.")
+    backfill: Annotated[
+        bool, typer.Option("--backfill", help="Have the recipe read every message that nothing was made of yet.")
     ] = False,
     recipe: options.Recipe = None,
     embedder: options.Embedder = None,
@@ -68,22 +68,22 @@ def jobs(
 ) -> None:
     """List the background work that waits, runs or has failed, with what it failed of; try it again, or drop it."""
     from recollect.domain.jobs import JobState
-    from recollect.memory.asking import one_of
+    from recollect.memory.query_options import parse_member
 
-    with usage():
-        settings = chosen(store=store, embedder=embedder, recipe=recipe)
-        states = [one_of(JobState, name) for name in state or ()]
-        if sum(map(bool, (show, retry, drop, states, reread))) > 1:
-            raise InvalidInput("give one of --state, --show, --retry, --drop and --reread")
-    if reread:
-        _reread(settings, bank, as_json=json)
+    with usage_errors():
+        settings = load_chosen_settings(store=store, embedder=embedder, recipe=recipe)
+        states = [parse_member(JobState, name) for name in state or ()]
+        if sum(map(bool, (show, retry, drop, states, backfill))) > 1:
+            raise InvalidInput("give one of --state, --show, --retry, --drop and --backfill")
+    if backfill:
+        _backfill(settings, bank, as_json=json)
         return
     if retry or drop:
-        _change(settings, bank, retry or [], drop or [], as_json=json)
+        _change_jobs(settings, bank, retry or [], drop or [], as_json=json)
         return
     found = with_bank(settings, bank, lambda opened: opened.jobs(*states))
     if show is not None:
-        _show(found, show, as_json=json)
+        _show_job(found, show, as_json=json)
     else:
         _list(found, bank, as_json=json)
 
@@ -97,118 +97,121 @@ def costs(
     """Show what a bank's model calls have cost, background work and failed calls included."""
     from recollect.domain.codec import to_json
 
-    with usage():
-        settings = chosen(store=store, embedder=embedder)
+    with usage_errors():
+        settings = load_chosen_settings(store=store, embedder=embedder)
     found = with_bank(settings, bank, lambda opened: opened.costs())
     if json:
-        say_json([to_json(cost) for cost in found])
+        print_json([to_json(cost) for cost in found])
     elif found:
-        say(_costs_table(found))
+        print_line(_format_costs(found))
     else:
-        remark(f"no model was called for bank {bank}")
+        print_note(f"no model was called for bank {bank}")
 
 
-def _change(settings: Settings, bank: str, retry: list[str], drop: list[str], *, as_json: bool) -> None:
+def _change_jobs(settings: Settings, bank: str, retry: list[str], drop: list[str], *, as_json: bool) -> None:
     """Job after job; the first that cannot be changed ends it."""
 
     async def each(opened: Bank) -> list[str]:
         change: Callable[[str], Awaitable[None]] = opened.retry_job if retry else opened.drop_job
-        wanted = await _failed(opened) if ALL in retry else retry or drop
+        wanted = await _failed_jobs(opened) if ALL in retry else retry or drop
         for job in wanted:
             await change(job)
             if not as_json:
-                say(f"{printable(job)} {'waits to be tried again' if retry else 'is dropped'}")
+                print_line(f"{make_printable(job)} {'waits to be tried again' if retry else 'is dropped'}")
         return wanted
 
     changed = with_bank(settings, bank, each)
     if as_json:
-        say_json({"retried" if retry else "dropped": changed})
+        print_json({"retried" if retry else "dropped": changed})
     elif not changed:
-        remark(f"no job of bank {bank} has failed")
+        print_note(f"no job of bank {bank} has failed")
 
 
-async def _failed(opened: Bank) -> list[str]:
+async def _failed_jobs(opened: Bank) -> list[str]:
     """What is dead, or has failed and waits."""
     return [job.id for job in await opened.jobs("dead", "waiting") if job.error is not None]
 
 
-def _reread(settings: Settings, bank: str, *, as_json: bool) -> None:
-    found = with_bank(settings, bank, lambda opened: opened.reread())
+def _backfill(settings: Settings, bank: str, *, as_json: bool) -> None:
+    found = with_bank(settings, bank, lambda opened: opened.backfill())
     if as_json:
-        say_json({"to_read": found})
+        print_json({"to_read": found})
     elif found:
-        say(f"{count(found, 'message')} to be read")
+        print_line(f"{format_count(found, 'message')} to be read")
     else:
-        remark(f"nothing to read in bank {bank}")
+        print_note(f"nothing to read in bank {bank}")
 
 
 def _list(found: list[JobRecord], bank: str, *, as_json: bool) -> None:
     from recollect.domain.codec import to_json
 
     if as_json:
-        say_json([to_json(job) for job in found])
+        print_json([to_json(job) for job in found])
     elif found:
-        say(_jobs_table(found))
+        print_line(_format_jobs(found))
     else:
-        remark(f"no jobs in bank {bank}")
+        print_note(f"no jobs in bank {bank}")
 
 
-def _show(found: list[JobRecord], wanted: str, *, as_json: bool) -> None:
+def _show_job(found: list[JobRecord], wanted: str, *, as_json: bool) -> None:
     from recollect.domain.codec import to_json
 
     job = next((job for job in found if job.id == wanted), None)
     if job is None:
         raise InvalidInput(f"there is no job {wanted!r}")
-    say_json(to_json(job)) if as_json else say(_job_block(job))
+    print_json(to_json(job)) if as_json else print_line(_format_job(job))
 
 
-def _jobs_table(found: list[JobRecord]) -> str:
+def _format_jobs(found: list[JobRecord]) -> str:
     """A line a job, and under it what its last attempt failed of."""
     head = ("job", "state", "attempts", "due", "messages")
-    rows = [(one_line(job.id), job.state.value, str(job.attempts), _due(job), str(len(job.messages))) for job in found]
-    first, *lines = table([head, *rows], right=(2, 4)).split("\n")
+    rows = [
+        (flatten_line(job.id), job.state.value, str(job.attempts), _format_due(job), str(len(job.messages)))
+        for job in found
+    ]
+    first, *lines = format_table([head, *rows], right=(2, 4)).split("\n")
     told = [first]
     for line, job in zip(lines, found, strict=True):
         told.append(line)
         if job.error:
-            told.append(faint(f"   {cut(job.error, width() - 3)}"))
+            told.append(format_faint(f"   {truncate_text(job.error, terminal_width() - 3)}"))
     return "\n".join(told)
 
 
-def _job_block(job: JobRecord) -> str:
+def _format_job(job: JobRecord) -> str:
     rows = [
         ("state", job.state.value),
         ("attempts", str(job.attempts)),
-        ("due", _due(job)),
-        ("worker", one_line(job.worker or "-")),
-        ("failed", _moment(job.failed) if job.failed else "-"),
-        ("messages", one_line(", ".join(job.messages)) or "-"),
+        ("due", _format_due(job)),
+        ("worker", flatten_line(job.worker or "-")),
+        ("failed", _format_moment(job.failed) if job.failed else "-"),
+        ("messages", flatten_line(", ".join(job.messages)) or "-"),
     ]
-    parts = [strong(one_line(job.id)), table(rows)]
+    parts = [format_strong(flatten_line(job.id)), format_table(rows)]
     if job.error:
-        parts.append(f"error\n{indented(job.error, '   ', fold=True)}")
+        parts.append(f"error\n{indent_text(job.error, '   ', fold=True)}")
     if job.reply:
-        parts.append(f"the reply\n{indented(job.reply, '   ')}")
+        parts.append(f"the reply\n{indent_text(job.reply, '   ')}")
     return "\n".join(parts)
 
 
-def _due(job: JobRecord) -> str:
+def _format_due(job: JobRecord) -> str:
     if job.state.value == "dead":
         return "never"
-    return _moment(job.due) if job.due else "now"
+    return _format_moment(job.due) if job.due else "now"
 
 
-def _moment(moment: datetime) -> str:
+def _format_moment(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}Z"
 
 
-def _costs_table(found: list[Cost]) -> str:
+def _format_costs(found: list[Cost]) -> str:
     head = ("operation", "role", "model", "calls", "failed", "tokens in", "cached", "tokens out", "seconds")
     rows = [
         (
-            one_line(cost.operation),
-            one_line(cost.role),
-            one_line(cost.model),
+            flatten_line(cost.operation),
+            flatten_line(cost.role),
+            flatten_line(cost.model),
             f"{cost.usage.calls:,}",
             f"{cost.failed:,}",
             f"{cost.usage.tokens_in:,}",
@@ -219,4 +222,4 @@ def _costs_table(found: list[Cost]) -> str:
         for cost in found
     ]
     total = sum(cost.usage.tokens_in + cost.usage.tokens_out for cost in found)
-    return f"{table([head, *rows], right=(3, 4, 5, 6, 7, 8))}\n{count(total, 'token')} in all"
+    return f"{format_table([head, *rows], right=(3, 4, 5, 6, 7, 8))}\n{format_count(total, 'token')} in all"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from recollect.cli.output import remark
+from recollect.cli.output import print_note
 
 WRONG_USAGE = 2
 
@@ -14,7 +14,7 @@ def eval_() -> None:
 
     It comes with the laboratory: pip install recollect-lab
     """
-    raise laboratory_missing("recollect eval")
+    raise report_missing_laboratory("recollect eval")
 
 
 def recordings() -> None:
@@ -22,10 +22,10 @@ def recordings() -> None:
 
     It comes with the laboratory: pip install recollect-lab
     """
-    raise laboratory_missing("recollect recordings")
+    raise report_missing_laboratory("recollect recordings")
 
 
-def laboratory_missing(what: str) -> typer.Exit:
+def report_missing_laboratory(what: str) -> typer.Exit:
     """Say that the laboratory is missing; return the exception to raise."""
-    remark(f"error: {what} needs the laboratory; run: pip install recollect-lab")
+    print_note(f"error: {what} needs the laboratory; run: pip install recollect-lab")
     return typer.Exit(WRONG_USAGE)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.output import printable, remark, say, say_json, table
-from recollect.cli.running import chosen, usage, with_bank
+from recollect.cli.output import format_table, make_printable, print_json, print_line, print_note
+from recollect.cli.runtime import load_chosen_settings, usage_errors, with_bank
 
 if TYPE_CHECKING:
     from recollect.domain.entities import Merge
@@ -26,27 +26,27 @@ def merges(
     """List the decisions that a name means somebody known by another name, with their scores; or take one back."""
     from recollect.domain.codec import to_json
 
-    with usage():
-        settings = chosen(store=store, embedder=embedder)
+    with usage_errors():
+        settings = load_chosen_settings(store=store, embedder=embedder)
     if undo is not None:
         merge = with_bank(settings, bank, lambda opened: opened.undo_merge(undo))
-        say_json(to_json(merge)) if json else say(f"undone: {merge.surface!r} has an entity of its own")
+        print_json(to_json(merge)) if json else print_line(f"undone: {merge.surface!r} has an entity of its own")
         return
     found = with_bank(settings, bank, lambda opened: opened.merges())
     if json:
-        say_json([to_json(merge) for merge in found])
+        print_json([to_json(merge) for merge in found])
     elif found:
-        say(_table(found))
+        print_line(_format_merges(found))
     else:
-        remark(f"no merges in bank {bank}")
+        print_note(f"no merges in bank {bank}")
 
 
-def _table(found: tuple[Merge, ...]) -> str:
+def _format_merges(found: tuple[Merge, ...]) -> str:
     head = ("merge", "name", "entity", "score", "string", "company", "time", "at", "undone")
     rows = [
         (
             merge.id,
-            printable(merge.surface),
+            make_printable(merge.surface),
             merge.entity,
             f"{merge.score:.2f}",
             f"{merge.string:.2f}",
@@ -57,4 +57,4 @@ def _table(found: tuple[Merge, ...]) -> str:
         )
         for merge in found
     ]
-    return table([head, *rows], right=(3, 4, 5, 6))
+    return format_table([head, *rows], right=(3, 4, 5, 6))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.output import count, say, say_json
-from recollect.cli.running import chosen, require_store, usage, with_memory
+from recollect.cli.output import format_count, print_json, print_line
+from recollect.cli.runtime import load_chosen_settings, require_store, usage_errors, with_memory
 
 if TYPE_CHECKING:
     from recollect.app import Memory
@@ -27,8 +27,8 @@ def rebuild(
     """
     from recollect.domain.codec import to_json
 
-    with usage():
-        settings = chosen(store=store, embedder=embedder)
+    with usage_errors():
+        settings = load_chosen_settings(store=store, embedder=embedder)
     require_store(settings, bank)
 
     async def work(memory: Memory) -> BankInfo:
@@ -36,8 +36,8 @@ def rebuild(
 
     info = with_memory(settings, work)
     if json:
-        say_json(to_json(info))
+        print_json(to_json(info))
     elif not info.dimension:
-        say(f"removed the vectors of {count(info.items, 'item')} of bank {bank}")
+        print_line(f"removed the vectors of {format_count(info.items, 'item')} of bank {bank}")
     else:
-        say(f"embedded {count(info.items, 'item')} of bank {bank} with {info.embedder}")
+        print_line(f"embedded {format_count(info.items, 'item')} of bank {bank} with {info.embedder}")

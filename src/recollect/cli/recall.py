@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.evidence import evidence_block, receipt_block
-from recollect.cli.output import remark, say, say_json
-from recollect.cli.running import NOTHING_FOUND, chosen, usage, with_bank
-from recollect.cli.times import between, present, span, zone_named
+from recollect.cli.evidence import format_evidence, format_recall_receipt
+from recollect.cli.output import print_json, print_line, print_note
+from recollect.cli.runtime import NOTHING_FOUND, load_chosen_settings, usage_errors, with_bank
+from recollect.cli.times import local_now, parse_interval, parse_span, parse_zone
 
 if TYPE_CHECKING:
     from recollect.domain.recalls import Recall
@@ -60,15 +60,15 @@ def recall(
 
     Exit status 3 where there is nothing.
     """
-    with usage():
-        settings = chosen(store=store, embedder=embedder, reranker=reranker, recipe=recipe, arms=arms)
-        times = zone_named(zone)
-        during = between(since, until, times)
-        known = None if as_of is None else span(as_of, times)[1]
-        moment = present() if now is None else span(now, times)[0]
+    with usage_errors():
+        settings = load_chosen_settings(store=store, embedder=embedder, reranker=reranker, recipe=recipe, arms=arms)
+        times = parse_zone(zone)
+        during = parse_interval(since, until, times)
+        known = None if as_of is None else parse_span(as_of, times)[1]
+        moment = local_now() if now is None else parse_span(now, times)[0]
 
     async def ask(opened: Bank) -> Recall:
-        with usage():  # the bank refuses a limit of 0 or an unknown kind
+        with usage_errors():  # the bank refuses a limit of 0 or an unknown kind
             return await opened.recall(
                 question,
                 limit=limit,
@@ -90,17 +90,17 @@ def _print(found: Recall, *, receipt: bool, as_json: bool) -> None:
     from recollect.domain.codec import to_json
 
     if as_json:
-        say_json(to_json(found))
+        print_json(to_json(found))
     else:
         for rank, evidence in enumerate(found.evidence, start=1):
-            say(evidence_block(rank, evidence))
+            print_line(format_evidence(rank, evidence))
         if not found.evidence:
-            remark("nothing found")
+            print_note("nothing found")
         if not found.receipt.complete:
-            remark("not every arm could look; see --receipt")
+            print_note("not every arm could look; see --receipt")
         for note in found.receipt.notes:
-            remark(note)
+            print_note(note)
         if receipt:
-            say(receipt_block(found.receipt))
+            print_line(format_recall_receipt(found.receipt))
     if not found.evidence:
         raise typer.Exit(NOTHING_FOUND)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.cli import options
-from recollect.cli.output import one_line, say, say_json, table
+from recollect.cli.output import flatten_line, format_table, print_json, print_line
 
 
 def recipes(json: options.Json = False) -> None:
@@ -13,7 +13,7 @@ def recipes(json: options.Json = False) -> None:
 
     found = list_recipes()
     if json:
-        say_json([to_json(one) for one in found])
+        print_json([to_json(one) for one in found])
     else:
-        rows = [(one.name, one.package, one_line(one.problem or "")) for one in found]
-        say(table([("recipe", "package", "why it cannot be used"), *rows]))
+        rows = [(one.name, one.package, flatten_line(one.problem or "")) for one in found]
+        print_line(format_table([("recipe", "package", "why it cannot be used"), *rows]))

@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.lines import Place, opened_lines
-from recollect.cli.output import count, remark, say, say_json
-from recollect.cli.running import FAILED, chosen, has_model, usage, with_memory
-from recollect.cli.times import zone_named
+from recollect.cli.line_input import ReadPosition, open_lines
+from recollect.cli.output import format_count, print_json, print_line, print_note
+from recollect.cli.runtime import FAILED, has_model, load_chosen_settings, usage_errors, with_memory
+from recollect.cli.times import parse_zone
 from recollect.errors import InvalidInput, RecollectError
 
 if TYPE_CHECKING:
     from recollect.app import Memory, Settings
     from recollect.domain.messages import Message
     from recollect.domain.receipts import RetainReceipt
-    from recollect.formats import Format, Spoken
+    from recollect.formats import Format, SessionMessage
 
 CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class RetainProgress:
     """What was retained so far; ``failed`` is what went wrong in the background, where it was waited for."""
 
     messages: int = 0
@@ -41,11 +41,11 @@ class Tally:
     failed: tuple[str, ...] = ()
 
     @property
-    def read(self) -> int:
+    def messages_read(self) -> int:
         return self.messages + self.skipped
 
-    def plus(self, receipt: RetainReceipt) -> Tally:
-        return Tally(
+    def add_receipt(self, receipt: RetainReceipt) -> RetainProgress:
+        return RetainProgress(
             messages=self.messages + len(receipt.messages),
             skipped=self.skipped + receipt.skipped,
             items=self.items + receipt.items,
@@ -55,7 +55,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Input:
+class RetainInput:
     """What to read, and how."""
 
     file: str
@@ -66,7 +66,7 @@ class Input:
     wait: bool
 
 
-class Stopped(RecollectError):
+class RetainStopped(RecollectError):
     """Retaining could not go on; what came before is kept."""
 
 
@@ -101,43 +101,43 @@ def retain(
     with a language model is left to "recollect worker"; with --wait it is done at once, and exit status 1 tells that
     some of it failed.
     """
-    with usage():
-        settings = chosen(store=store, embedder=embedder, recipe=recipe, model=model)
-        wait = wait and _makes_jobs(settings)
-        source = Input(
+    with usage_errors():
+        settings = load_chosen_settings(store=store, embedder=embedder, recipe=recipe, model=model)
+        wait = wait and _has_background_work(settings)
+        source = RetainInput(
             file=file,
-            format=_format(format_),
+            format=_parse_format(format_),
             session=session,
-            zone=zone_named(zone),
+            zone=parse_zone(zone),
             important=important,
             wait=wait,
         )
     began = time.perf_counter()
     tally = with_memory(settings, lambda memory: _retain(memory, bank, source))
-    _report(tally, time.perf_counter() - began, bank, settings, as_json=json)
+    _print_report(tally, time.perf_counter() - began, bank, settings, as_json=json)
     if tally.failed:
         raise typer.Exit(FAILED)
 
 
-def _makes_jobs(settings: Settings) -> bool:
+def _has_background_work(settings: Settings) -> bool:
     """Whether the recipe has work for the background, and a model for it, unless it can do without.
 
     Raises:
         InvalidInput: it has work, and cannot do without a model.
     """
-    from recollect.app import recipe_of
+    from recollect.app import configure_recipe
 
-    recipe = recipe_of(settings)
+    recipe = configure_recipe(settings)
     if not recipe.consolidate:
         return False
     if has_model(settings):
         return True
-    if recipe.queues:
+    if recipe.has_background_work:
         raise InvalidInput("--wait needs a language model: give --model, or set RECOLLECT_MODEL=PROVIDER:MODEL")
     return False
 
 
-def chunks(spoken: Iterable[Spoken], size: int = CHUNK) -> Iterator[tuple[str, list[Message]]]:
+def chunk_messages(spoken: Iterable[SessionMessage], size: int = CHUNK) -> Iterator[tuple[str, list[Message]]]:
     """Runs of messages of one session, at most ``size`` each; what comes before a damaged line is given first."""
     session, pending = "", list["Message"]()
     try:
@@ -155,50 +155,50 @@ def chunks(spoken: Iterable[Spoken], size: int = CHUNK) -> Iterator[tuple[str, l
         yield session, pending
 
 
-async def _retain(memory: Memory, bank: str, source: Input) -> Tally:
-    from recollect.formats import read
+async def _retain(memory: Memory, bank: str, source: RetainInput) -> RetainProgress:
+    from recollect.formats import read_messages
 
-    with opened_lines(source.file) as (lines, place), _progress(place) as tell:
+    with open_lines(source.file) as (lines, place), _progress(place) as tell:
         opened = await memory.bank(bank)
         now = datetime.now(UTC)
-        spoken = read(lines, format=source.format, session=source.session, zone=source.zone, now=now)
-        given = map(_pinned, spoken) if source.important else spoken
-        tally = await _keep(chunks(given), lambda name, said: opened.retain(said, session=name), tell)
-        return replace(tally, failed=await opened.work()) if source.wait else _left(tally)
+        spoken = read_messages(lines, format=source.format, session=source.session, zone=source.zone, now=now)
+        given = map(_pin_message, spoken) if source.important else spoken
+        tally = await _retain_chunks(chunk_messages(given), lambda name, said: opened.retain(said, session=name), tell)
+        return replace(tally, failed=await opened.run_jobs()) if source.wait else _add_job_note(tally)
 
 
-def _pinned(one: Spoken) -> Spoken:
+def _pin_message(one: SessionMessage) -> SessionMessage:
     return replace(one, message=replace(one.message, important=True))
 
 
-def _left(tally: Tally) -> Tally:
+def _add_job_note(tally: RetainProgress) -> RetainProgress:
     """With a word on who does the jobs, where nothing is said of them yet."""
     if tally.notes or not tally.jobs:
         return tally
     return replace(tally, notes=('background work waits for "recollect worker"',))
 
 
-async def _keep(
-    given: Iterable[tuple[str, list[Message]]],
-    keep: Callable[[str, list[Message]], Awaitable[RetainReceipt]],
-    tell: Callable[[Tally], None],
-) -> Tally:
-    tally = Tally()
+async def _retain_chunks(
+    chunked: Iterable[tuple[str, list[Message]]],
+    retain: Callable[[str, list[Message]], Awaitable[RetainReceipt]],
+    report: Callable[[RetainProgress], None],
+) -> RetainProgress:
+    tally = RetainProgress()
     try:
-        for session, messages in given:
-            tally = tally.plus(await keep(session, messages))
-            tell(tally)
+        for session, messages in chunked:
+            tally = tally.add_receipt(await retain(session, messages))
+            report(tally)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        remark(f"interrupted; {count(tally.read, 'message')} kept")
+        print_note(f"interrupted; {format_count(tally.messages_read, 'message')} kept")
         raise
     except RecollectError as exc:
-        verb = "is" if tally.read == 1 else "are"
-        raise Stopped(f"{exc}; {count(tally.read, 'message')} before it {verb} kept") from exc
+        verb = "is" if tally.messages_read == 1 else "are"
+        raise RetainStopped(f"{exc}; {format_count(tally.messages_read, 'message')} before it {verb} kept") from exc
     return tally
 
 
 @contextmanager
-def _progress(place: Place | None) -> Iterator[Callable[[Tally], None]]:
+def _progress(place: ReadPosition | None) -> Iterator[Callable[[RetainProgress], None]]:
     """A bar on stderr, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda tally: None
@@ -210,17 +210,17 @@ def _progress(place: Place | None) -> Iterator[Callable[[Tally], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("0 messages", total=None)
 
-        def tell(tally: Tally) -> None:
+        def tell(tally: RetainProgress) -> None:
             done, total = place() if place else (0, None)
-            bar.update(task, description=count(tally.read, "message"), completed=done, total=total)
+            bar.update(task, description=format_count(tally.messages_read, "message"), completed=done, total=total)
 
         yield tell
 
 
-def _report(tally: Tally, seconds: float, bank: str, settings: Settings, *, as_json: bool) -> None:
-    rate = tally.read / seconds if seconds else 0.0
+def _print_report(tally: RetainProgress, seconds: float, bank: str, settings: Settings, *, as_json: bool) -> None:
+    rate = tally.messages_read / seconds if seconds else 0.0
     if as_json:
-        say_json(
+        print_json(
             {
                 "bank": bank,
                 "messages": tally.messages,
@@ -236,12 +236,14 @@ def _report(tally: Tally, seconds: float, bank: str, settings: Settings, *, as_j
         return
     there = f" ({tally.skipped:,} there already)" if tally.skipped else ""
     where = f"bank {bank} of {settings.store}"
-    say(f"kept {count(tally.messages, 'message')}{there} in {where}, {seconds:.2f} s ({rate:,.0f} a second)")
+    print_line(
+        f"kept {format_count(tally.messages, 'message')}{there} in {where}, {seconds:.2f} s ({rate:,.0f} a second)"
+    )
     for note in (*tally.notes, *tally.failed):
-        remark(note)
+        print_note(note)
 
 
-def _format(name: str | None) -> Format | None:
+def _parse_format(name: str | None) -> Format | None:
     from recollect.formats import Format
 
     try:

@@ -12,7 +12,7 @@ from recollect.errors import InvalidInput
 _PARTIAL = re.compile(r"(\d{4})(?:-(\d{2}))?")
 
 
-def zone_named(name: str) -> tzinfo:
+def parse_zone(name: str) -> tzinfo:
     """A zone by its name ("Europe/London") or offset ("+01:00", "Z").
 
     Raises:
@@ -31,7 +31,7 @@ def zone_named(name: str) -> tzinfo:
         raise InvalidInput(f"no zone {name!r}; write it as Europe/London or +01:00") from exc
 
 
-def span(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
+def parse_span(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
     """Where a time begins and ends: a year, month or day its whole length, an instant none.
 
     Raises:
@@ -39,7 +39,7 @@ def span(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
     """
     try:
         if partial := _PARTIAL.fullmatch(text):
-            return _partial(int(partial[1]), int(partial[2]) if partial[2] else None, zone)
+            return _partial_span(int(partial[1]), int(partial[2]) if partial[2] else None, zone)
         if len(text) == len("2023-07-11"):
             day = date.fromisoformat(text)
             return _midnight(day, zone), _midnight(day + timedelta(days=1), zone)
@@ -52,7 +52,7 @@ def span(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
     return moment, moment
 
 
-def between(since: str | None, until: str | None, zone: tzinfo) -> Interval | None:
+def parse_interval(since: str | None, until: str | None, zone: tzinfo) -> Interval | None:
     """The interval from the start of one to the end of the other, or ``None`` where neither is given.
 
     Raises:
@@ -60,14 +60,14 @@ def between(since: str | None, until: str | None, zone: tzinfo) -> Interval | No
     """
     if since is None and until is None:
         return None
-    start = None if since is None else span(since, zone)[0]
-    end = None if until is None else span(until, zone)[1]
+    start = None if since is None else parse_span(since, zone)[0]
+    end = None if until is None else parse_span(until, zone)[1]
     if start is not None and end is not None and end <= start:
         raise InvalidInput(f"nothing lies between {since} and {until}")
     return Interval(start=start, end=end, precision=Precision.RANGE)
 
 
-def _partial(year: int, month: int | None, zone: tzinfo) -> tuple[datetime, datetime]:
+def _partial_span(year: int, month: int | None, zone: tzinfo) -> tuple[datetime, datetime]:
     if month is None:
         return _midnight(date(year, 1, 1), zone), _midnight(date(year + 1, 1, 1), zone)
     following = date(year + month // 12, month % 12 + 1, 1)
@@ -78,6 +78,6 @@ def _midnight(day: date, zone: tzinfo) -> datetime:
     return datetime.combine(day, time(), tzinfo=zone)
 
 
-def present() -> datetime:
+def local_now() -> datetime:
     """Now, in the zone of who asks: their "yesterday" ends at their midnight."""
     return datetime.now().astimezone()

@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Final
 
 from recollect.domain.items import Item, ItemKind
-from recollect.domain.loops import Trace
 from recollect.domain.recalls import Evidence, RecallReceipt
+from recollect.domain.traces import LoopTrace
 from recollect.domain.usage import Usage
 
 
@@ -22,7 +22,7 @@ class Citation:
     sources: tuple[str, ...]
 
 
-def citation_of(piece: Evidence | Item) -> Citation:
+def cite(piece: Evidence | Item) -> Citation:
     """A citation of a whole piece of evidence."""
     return Citation(id=piece.id, kind=piece.kind, text=piece.text, sources=piece.sources)
 
@@ -36,7 +36,7 @@ class Step:
     seconds: float
 
 
-class Way(StrEnum):
+class Route(StrEnum):
     """How the default recipe goes on after its first pass over the evidence."""
 
     SUFFICES = "suffices"
@@ -44,7 +44,7 @@ class Way(StrEnum):
     PASSAGES = "passages"
 
 
-class Ground(StrEnum):
+class RouteReason(StrEnum):
     """What decides which way is taken."""
 
     COMPLETE = "complete"
@@ -57,25 +57,27 @@ class Ground(StrEnum):
     FAILED = "failed"
 
 
-GROUNDS: Final = {
-    Ground.COMPLETE: "nothing is missing",
-    Ground.PRECISION: "nothing is missing but a finer precision than memory may have",
-    Ground.GAP: "something is missing",
-    Ground.ABSTAINED: "the evidence does not hold the answer, which is not said before memory was looked through again",
-    Ground.WHOLE: "the question needs whole passages",
-    Ground.CLOSED: "the question needs whole passages, and none can be read",
-    Ground.IN_VAIN: "the way before has found nothing",
-    Ground.FAILED: "the way before has failed",
+ROUTE_REASONS: Final = {
+    RouteReason.COMPLETE: "nothing is missing",
+    RouteReason.PRECISION: "nothing is missing but a finer precision than memory may have",
+    RouteReason.GAP: "something is missing",
+    RouteReason.ABSTAINED: (
+        "the evidence does not hold the answer, which is not said before memory was looked through again"
+    ),
+    RouteReason.WHOLE: "the question needs whole passages",
+    RouteReason.CLOSED: "the question needs whole passages, and none can be read",
+    RouteReason.IN_VAIN: "the way before has found nothing",
+    RouteReason.FAILED: "the way before has failed",
 }
 """What decided, for a reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class RouteTaken:
     """A way that was taken, what decided that, and the case in words: what is missing, why another way was left."""
 
-    way: Way
-    ground: Ground
+    way: Route
+    ground: RouteReason
     detail: str = ""
 
 
@@ -95,7 +97,7 @@ class Answer:
     """An answer with what it rests on. ``abstained`` means that memory does not hold it; ``text`` then says so.
 
     ``trace`` tells in words what was done. ``loop`` is the same as a value, iteration by iteration, where a loop that
-    looks, thinks and decides was gone through (:class:`recollect.domain.loops.Trace`). ``ways`` are those that the
+    looks, thinks and decides was gone through (:class:`recollect.domain.traces.LoopTrace`). ``ways`` are those that the
     default recipe took, one after another, each with what decided. ``opinions`` are the ids of opinions that were
     formed or revised on the way.
     """
@@ -107,5 +109,5 @@ class Answer:
     trace: tuple[Step, ...]
     receipt: AnswerReceipt
     opinions: tuple[str, ...] = ()
-    loop: Trace | None = None
-    ways: tuple[Taken, ...] = ()
+    loop: LoopTrace | None = None
+    ways: tuple[RouteTaken, ...] = ()

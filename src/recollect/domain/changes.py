@@ -37,15 +37,15 @@ class Supersession:
 class Changeset:
     """Everything one write adds. An item or entity whose id is already there takes the older one's place.
 
-    ``seen`` is the bank's version that the changes were derived from; a bank that has moved on refuses them.
-    ``author`` is kept with the new version, so that whoever proposed the changes can tell whether they were made.
+    ``expected_version`` is the bank's version that the changes were derived from; a bank that has moved on refuses
+    them. ``author`` is kept with the new version, so that whoever proposed the changes can tell whether they were made.
     ``supersedes`` may name items of this very changeset. ``settings`` are keys and values; a later value takes the
     older one's place. ``segments`` are windows that were opened or sealed: a later value of a number takes the older
-    one's place; ``stream`` is where windowing stands then. ``settles`` is the claimed job whose outcome the changes
+    one's place; ``stream`` is where windowing stands then. ``settled_job`` is the claimed job whose outcome the changes
     are: it is done when they are made.
     """
 
-    seen: int | None = None
+    expected_version: int | None = None
     author: str = ""
 
     sessions: tuple[Session, ...] = ()
@@ -60,9 +60,11 @@ class Changeset:
     settings: tuple[tuple[str, str], ...] = ()
     segments: tuple[Segment, ...] = ()
     stream: Stream | None = None
-    settles: Job | None = None
+    settled_job: Job | None = None
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether there is nothing to write."""
-        return not any(getattr(self, field.name) for field in fields(self) if field.name not in ("seen", "author"))
+        return not any(
+            getattr(self, field.name) for field in fields(self) if field.name not in ("expected_version", "author")
+        )

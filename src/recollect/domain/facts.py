@@ -44,7 +44,7 @@ class Fact:
             _check(name, words)
 
 
-def given_id(id_: str) -> str:
+def make_given_id(id_: str) -> str:
     """Return the id of the item that keeps a fact, from the id that the fact was given or from that id itself."""
     return id_ if is_given(id_) else f"{_GIVEN}{id_}"
 

@@ -44,7 +44,7 @@ class Occurrence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class ItemStage:
     """What an item was until a moment, before it grew: its first ``sources``, the first ``characters`` of its text."""
 
     until: datetime
@@ -81,7 +81,7 @@ class Item:
     confidence: float | None = None
     tokens: int = 0
     superseded: datetime | None = None
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[ItemStage, ...] = ()
     label: str = ""
     triple: Triple | None = None
 

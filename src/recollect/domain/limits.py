@@ -14,7 +14,7 @@ from recollect.errors import InvalidInput
 LIMITS_FORM: Final = "2M/day,extract=500k/day,10M"
 
 _LIMIT: Final = re.compile(r"(?:(?P<role>[a-z]+)=)?(?P<number>\d+(?:\.\d+)?)(?P<unit>[kKmM]?)(?:/(?P<per>day|all))?")
-_UNITS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
+_UNIT_TOKENS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 class Period(StrEnum):
@@ -59,7 +59,7 @@ class Limit:
         return f"{self.tokens:,} tokens{per}{f' for {self.role}' if self.role else ''}"
 
 
-def exceeded(limits: Sequence[Limit], spent: Mapping[Limit, int], needed: int) -> Limit | None:
+def find_exceeded_limit(limits: Sequence[Limit], spent: Mapping[Limit, int], needed: int) -> Limit | None:
     """The limit that a call would break, the one in all first, since it never opens again; ``None`` where all hold.
 
     Args:
@@ -77,12 +77,12 @@ def parse_limits(text: str) -> tuple[Limit, ...]:
     Raises:
         InvalidInput: a part cannot be read.
     """
-    return tuple(_limit(part.strip()) for part in text.split(",") if part.strip())
+    return tuple(_parse_limit(part.strip()) for part in text.split(",") if part.strip())
 
 
-def _limit(text: str) -> Limit:
+def _parse_limit(text: str) -> Limit:
     found = _LIMIT.fullmatch(text)
     if found is None:
         raise InvalidInput(f"the limit {text!r} cannot be read; limits are written like {LIMITS_FORM}")
-    tokens = round(float(found["number"]) * _UNITS[found["unit"].lower()])
+    tokens = round(float(found["number"]) * _UNIT_TOKENS[found["unit"].lower()])
     return Limit(tokens=tokens, per=Period(found["per"] or Period.ALL), role=found["role"])

@@ -37,7 +37,8 @@ class Scope:
 
     ``during`` keeps items that speak of, or were said in, that time. ``as_of`` answers with what was recorded by
     then. ``exclude`` holds ids of items or messages that have been seen already (MemR3's mask). ``when`` is about the
-    start and the end of what items tell (:func:`recollect.domain.held.held`). An empty tuple does not narrow.
+    start and the end of what items tell (:func:`recollect.domain.validity.validity_of`). An empty tuple does not
+    narrow.
     """
 
     kinds: tuple[ItemKind, ...] = ()
@@ -95,7 +96,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class SearchProbe:
     """A question as the arms see it.
 
     ``topic`` is the text without the people it is about; ``vector`` its embedding, float32 ``(dimension,)``; ``terms``
@@ -117,7 +118,7 @@ class Probe:
         return bool(self.vector.size)
 
     @property
-    def meaningless_because(self) -> str:
+    def no_meaning_reason(self) -> str:
         """The reason why nothing can be found by meaning, or an empty text where it can."""
         if not self.has_vector:
             return NO_VECTORS

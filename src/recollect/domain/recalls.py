@@ -21,7 +21,7 @@ class ArmStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Why:
+class ArmRank:
     """An arm that brought a piece of evidence: its rank there (1 is best) and its score on the arm's own scale."""
 
     arm: str
@@ -48,13 +48,13 @@ class Evidence:
     mentioned: datetime | None
     occurred: Interval | None
     score: float
-    why: tuple[Why, ...]
+    why: tuple[ArmRank, ...]
     tokens: int
     label: str = ""
     item: Item | None = field(default=None, compare=False, repr=False, metadata={"json": False})
 
 
-def evidence_of(item: Item, score: float, why: tuple[Why, ...]) -> Evidence:
+def make_evidence(item: Item, score: float, why: tuple[ArmRank, ...]) -> Evidence:
     """Return an item as a piece of evidence."""
     return Evidence(
         id=item.id,

@@ -22,7 +22,7 @@ class Segment:
     end: int | None = None
 
     @property
-    def sealed(self) -> bool:
+    def is_sealed(self) -> bool:
         """Whether it has reached its length: what it holds never grows again."""
         return self.last is not None
 

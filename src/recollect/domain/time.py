@@ -45,7 +45,7 @@ class Interval:
 
     def overlaps(self, other: Interval) -> bool:
         """Whether the two share a moment (Hindsight, equation 13)."""
-        return _before(self.start, other.end) and _before(other.start, self.end)
+        return _is_before(self.start, other.end) and _is_before(other.start, self.end)
 
     def contains(self, moment: datetime) -> bool:
         return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
@@ -64,11 +64,11 @@ class Interval:
         return self.start if self.end is None else self.start + (self.end - self.start) / 2
 
 
-def _before(start: datetime | None, end: datetime | None) -> bool:
+def _is_before(start: datetime | None, end: datetime | None) -> bool:
     return start is None or end is None or start < end
 
 
-def at_instant(moment: datetime) -> Interval:
+def instant_interval(moment: datetime) -> Interval:
     """The interval of one moment: a microsecond long, so that it overlaps what contains it."""
     return Interval(start=moment, end=moment + timedelta(microseconds=1), precision=Precision.INSTANT)
 

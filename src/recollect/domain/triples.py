@@ -27,7 +27,7 @@ class Ordering(StrEnum):
 
 
 class Aggregation(StrEnum):
-    """What is counted of triples, in place of giving them; phrases that :func:`phrase_key` makes equal are one."""
+    """What is counted of triples, in place of giving them; phrases that :func:`fold_phrase` makes equal are one."""
 
     COUNT = "count"
     SUBJECTS = "count_unique_subjects"
@@ -51,7 +51,7 @@ class Triple:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriplePattern:
-    """Which triples: each place is one of these phrases (:func:`phrase_key`); an empty tuple does not narrow."""
+    """Which triples: each place is one of these phrases (:func:`fold_phrase`); an empty tuple does not narrow."""
 
     subjects: tuple[str, ...] = ()
     predicates: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class TimeFilter:
     end_operator: Comparison = Comparison.LE
 
 
-def phrase_key(phrase: str) -> str:
+def fold_phrase(phrase: str) -> str:
     """What two phrases have in common that are the same but for case, width and blanks."""
     if not phrase.isascii():  # most are, and then there is nothing to normalise
         phrase = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", phrase).casefold())

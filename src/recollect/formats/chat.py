@@ -10,11 +10,11 @@ from itertools import chain, islice
 
 from recollect.domain.messages import Role
 from recollect.errors import MalformedLine
-from recollect.formats import stamps
-from recollect.formats.lines import Line, shown
-from recollect.formats.moments import Moment, Sitting
-from recollect.formats.speakers import is_speaker, known_speakers, opening, role_of
-from recollect.formats.stamps import Order
+from recollect.formats import timestamps
+from recollect.formats.lines import InputLine, quote_value
+from recollect.formats.message_times import GivenMoment, SessionClock
+from recollect.formats.speakers import find_speakers, infer_role, is_known_speaker, split_speaker
+from recollect.formats.timestamps import DateOrder
 from recollect.formats.utterances import Utterance
 
 HEAD_LINES = 500
@@ -24,29 +24,29 @@ _SYSTEM = "system"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Habits:
+class _ChatStyle:
     """The conventions of a whole chat, learned from its first lines."""
 
     speakers: frozenset[str]
-    order: Order | None
+    order: DateOrder | None
     zone: tzinfo | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Heading:
     session: str
-    moment: Moment
+    moment: GivenMoment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Opening:
+class _MessageStart:
     speaker: str
     role: Role
     words: str
-    moment: Moment | None
+    moment: GivenMoment | None
 
 
-def utterances(lines: Iterator[Line], zone: tzinfo | None) -> Iterator[Utterance]:
+def read_utterances(lines: Iterator[InputLine], zone: tzinfo | None) -> Iterator[Utterance]:
     """Yield one message after another. The first ``HEAD_LINES`` lines are examined before the first message.
 
     Raises:
@@ -54,79 +54,81 @@ def utterances(lines: Iterator[Line], zone: tzinfo | None) -> Iterator[Utterance
             before the first speaker's name.
     """
     head = tuple(islice(lines, HEAD_LINES))
-    habits = _habits(head, zone)
-    talk = _Talk()
+    habits = _infer_style(head, zone)
+    talk = _ChatReader()
     for line in chain(head, lines):
-        match _parsed(line, habits):
+        match _parse_line(line, habits):
             case _Heading() as heading:
-                yield from talk.closed()
-                talk.under(heading)
-            case _Opening() as said:
-                yield from talk.closed()
-                talk.opened(said)
+                yield from talk.finish_message()
+                talk.start_session(heading)
+            case _MessageStart() as said:
+                yield from talk.finish_message()
+                talk.start_message(said)
             case None:
-                talk.went_on(line)
-    yield from talk.closed()
+                talk.continue_message(line)
+    yield from talk.finish_message()
 
 
-def _habits(head: Sequence[Line], zone: tzinfo | None) -> _Habits:
-    told = [line for line in head if not line.blank and stamps.heading(line.text) is None]
-    stamped = [(line.number, found[0]) for line in told if (found := stamps.split(line.text))]
-    return _Habits(speakers=known_speakers([line.text for line in told]), order=stamps.order_of(stamped), zone=zone)
+def _infer_style(head: Sequence[InputLine], zone: tzinfo | None) -> _ChatStyle:
+    told = [line for line in head if not line.is_blank and timestamps.parse_heading(line.text) is None]
+    stamped = [(line.number, found[0]) for line in told if (found := timestamps.split_timestamp(line.text))]
+    return _ChatStyle(
+        speakers=find_speakers([line.text for line in told]), order=timestamps.infer_date_order(stamped), zone=zone
+    )
 
 
-def _parsed(line: Line, habits: _Habits) -> _Heading | _Opening | None:
+def _parse_line(line: InputLine, habits: _ChatStyle) -> _Heading | _MessageStart | None:
     """Return the heading or the message that a line opens, or ``None`` if the line continues the message before it."""
     bad = partial(MalformedLine, line.number)
-    stamp = stamps.heading(line.text)
+    stamp = timestamps.parse_heading(line.text)
     if stamp:
-        return _Heading(session=stamp.day(), moment=stamp.moment(None, habits.zone, bad))
-    stamped = stamps.split(line.text)
+        return _Heading(session=stamp.session_name(), moment=stamp.resolve_moment(None, habits.zone, bad))
+    stamped = timestamps.split_timestamp(line.text)
     if stamped:
-        return _timed(stamped[1], stamped[0].moment(habits.order, habits.zone, bad))
-    found = opening(line.text)
-    if found is None or not is_speaker(found[0], habits.speakers):
+        return _open_timed_message(stamped[1], stamped[0].resolve_moment(habits.order, habits.zone, bad))
+    found = split_speaker(line.text)
+    if found is None or not is_known_speaker(found[0], habits.speakers):
         return None
-    return _Opening(speaker=found[0], role=role_of(found[0]), words=found[1], moment=None)
+    return _MessageStart(speaker=found[0], role=infer_role(found[0]), words=found[1], moment=None)
 
 
-def _timed(rest: str, moment: Moment) -> _Opening:
+def _open_timed_message(rest: str, moment: GivenMoment) -> _MessageStart:
     """Return the opening of a line with a time. A line without a name is a notice, such as "Ben joined the group"."""
-    found = opening(rest, timed=True)
+    found = split_speaker(rest, timed=True)
     if found is None:
-        return _Opening(speaker=_SYSTEM, role=Role.SYSTEM, words=rest, moment=moment)
-    return _Opening(speaker=found[0], role=role_of(found[0]), words=found[1], moment=moment)
+        return _MessageStart(speaker=_SYSTEM, role=Role.SYSTEM, words=rest, moment=moment)
+    return _MessageStart(speaker=found[0], role=infer_role(found[0]), words=found[1], moment=moment)
 
 
-class _Talk:
+class _ChatReader:
     """The message that is being read, with its session and its time."""
 
     def __init__(self) -> None:
         self._session: str | None = None
-        self._sitting = Sitting()
-        self._opening: _Opening | None = None
+        self._sitting = SessionClock()
+        self._opening: _MessageStart | None = None
         self._lines: list[str] = []
 
-    def under(self, heading: _Heading) -> None:
+    def start_session(self, heading: _Heading) -> None:
         """Open a session at a heading."""
-        self._session, self._sitting = heading.session, Sitting(heading.moment.at)
+        self._session, self._sitting = heading.session, SessionClock(heading.moment.at)
 
-    def opened(self, said: _Opening) -> None:
+    def start_message(self, said: _MessageStart) -> None:
         """Open a message."""
         self._opening, self._lines = said, [said.words]
 
-    def went_on(self, line: Line) -> None:
+    def continue_message(self, line: InputLine) -> None:
         """Add a line to the open message."""
         if self._opening:
             self._lines.append(line.text)
-        elif not line.blank:
+        elif not line.is_blank:
             raise MalformedLine(
                 line.number,
-                f"nobody says {shown(line.text)}; a chat opens with a name, "
+                f"nobody says {quote_value(line.text)}; a chat opens with a name, "
                 f"as in 'Ada: hello' or '[2023-07-11 18:05] Ada: hello'",
             )
 
-    def closed(self) -> Iterator[Utterance]:
+    def finish_message(self) -> Iterator[Utterance]:
         """Yield the message that ends here, unless it has no words."""
         said, self._opening = self._opening, None
         text = "\n".join(self._lines).strip()
@@ -137,6 +139,6 @@ class _Talk:
                 speaker=said.speaker,
                 role=said.role,
                 text=text,
-                at=self._sitting.time(moment.at if moment else None),
+                at=self._sitting.next_time(moment.at if moment else None),
                 stamp=moment.given if moment else "",
             )

@@ -10,18 +10,18 @@ from recollect.errors import InvalidInput, MalformedLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class InputLine:
     """A line without its line end and without a byte order mark. ``number`` counts from 1."""
 
     number: int
     text: str
 
     @property
-    def blank(self) -> bool:
+    def is_blank(self) -> bool:
         return not self.text.strip()
 
 
-def numbered(stream: Iterable[str]) -> Iterator[Line]:
+def number_lines(stream: Iterable[str]) -> Iterator[InputLine]:
     """Yield the lines of an open text file, or of any iterable of lines. It reads no further than the caller asks.
 
     Raises:
@@ -34,7 +34,7 @@ def numbered(stream: Iterable[str]) -> Iterator[Line]:
             if not isinstance(raw, str):
                 raise InvalidInput(f"line {number}: {type(raw).__name__} instead of text; open the file in text mode")
             # A mark may also stand further down, where files were put together with `cat`.
-            yield Line(number=number, text=raw.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff"))
+            yield InputLine(number=number, text=raw.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff"))
     except UnicodeDecodeError as exc:
         # Files are decoded in blocks, so that the line itself is not known.
         raise InvalidInput(
@@ -51,7 +51,7 @@ def parse_json(text: str, first_line: int = 1) -> object:
         MalformedLine: the text is not JSON, or an object has a key twice, so that one value would be lost.
     """
     try:
-        value: object = json.loads(text, strict=False, object_pairs_hook=_without_repeats)
+        value: object = json.loads(text, strict=False, object_pairs_hook=_refuse_repeated_keys)
     except json.JSONDecodeError as exc:
         raise MalformedLine(first_line + exc.lineno - 1, f"not JSON: {exc.msg} at column {exc.colno}") from exc
     except RecursionError as exc:
@@ -61,16 +61,16 @@ def parse_json(text: str, first_line: int = 1) -> object:
     return value
 
 
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _refuse_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {shown(repeated)} stands twice in one object; leave one of them out")
+        raise ValueError(f"the key {quote_value(repeated)} stands twice in one object; leave one of them out")
     return found
 
 
-def shown(value: object) -> str:
+def quote_value(value: object) -> str:
     """Return a value as an error message quotes it: on one line and not too long."""
     try:
         text = repr(value)

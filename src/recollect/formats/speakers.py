@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from recollect.domain.messages import Role
-from recollect.formats.stamps import MARKS, split
+from recollect.formats.timestamps import MARKS, split_timestamp
 
-_LONGEST = 40
+_MAX_NAME_CHARACTERS = 40
 _PREFIX = re.compile(r"(?P<name>[^:：]{1,60})(?::(?=\s|$)|：)")
 _SENTENCE = re.compile(r"""[,;!?…"“”„]|\.$""")
 _NO_NAME = re.compile(r"""[,;!?…"“”„()\[\]{}<>|*#=/\\]|\.$""")
@@ -55,7 +55,7 @@ _LABELS = frozenset(
 """The words that open a remark inside a message."""
 
 
-def role_of(speaker: str) -> Role:
+def infer_role(speaker: str) -> Role:
     """Return the role that a speaker's name in a chat shows."""
     name = speaker.casefold()
     if name in _ASSISTANTS:
@@ -63,7 +63,7 @@ def role_of(speaker: str) -> Role:
     return Role.SYSTEM if name == "system" else Role.USER
 
 
-def opening(text: str, *, timed: bool = False) -> tuple[str, str] | None:
+def split_speaker(text: str, *, timed: bool = False) -> tuple[str, str] | None:
     """Return the name and the words of ``Name: words``, or ``None`` if the text before the colon does not look like a
     name.
 
@@ -88,17 +88,17 @@ def _may_be_a_name(name: str) -> bool:
 
 def _is_short(name: str) -> bool:
     words = [word for word in name.split() if any(map(str.isalnum, word))]
-    return len(name) <= _LONGEST and 1 <= len(words) <= 4
+    return len(name) <= _MAX_NAME_CHARACTERS and 1 <= len(words) <= 4
 
 
-def known_speakers(head: Sequence[str]) -> frozenset[str]:
+def find_speakers(head: Sequence[str]) -> frozenset[str]:
     """Return the names that open a message on a line without a time, learned from the first lines of a chat.
 
     They are the names of the first line, of lines with a time, and of at least two lines. If every line has a name,
     then nothing shows that a message may have a second line, and each name is a speaker. Labels such as "Note" are not
     speakers.
     """
-    named = [_named(line) for line in head]
+    named = [_parse_name(line) for line in head]
     counts = Counter(name for name, _ in named if name)
     every_line = all(name or timed for name, timed in named)
     sure = {name for name, timed in named[:1] if name} | {name for name, timed in named if name and timed}
@@ -106,13 +106,13 @@ def known_speakers(head: Sequence[str]) -> frozenset[str]:
     return frozenset(sure | {name for name in often if name.casefold() not in _LABELS})
 
 
-def is_speaker(name: str, known: frozenset[str]) -> bool:
+def is_known_speaker(name: str, known: frozenset[str]) -> bool:
     """Return true if a name opens a message on a line without a time."""
     return name in known or name.casefold() in _ALWAYS
 
 
-def _named(line: str) -> tuple[str | None, bool]:
+def _parse_name(line: str) -> tuple[str | None, bool]:
     """Return the name on a line, if any, and true if the line has a time."""
-    stamped = split(line)
-    found = opening(stamped[1], timed=True) if stamped else opening(line)
+    stamped = split_timestamp(line)
+    found = split_speaker(stamped[1], timed=True) if stamped else split_speaker(line)
     return (found[0] if found else None), stamped is not None

@@ -10,7 +10,7 @@ from datetime import datetime, tzinfo
 from hashlib import sha256
 
 from recollect.domain.messages import Role
-from recollect.formats.lines import Line
+from recollect.formats.lines import InputLine
 
 ROLES: Mapping[str, Role] = {
     "user": Role.USER,
@@ -44,18 +44,18 @@ class Utterance:
     important: bool = False
 
 
-Reader = Callable[[Iterator[Line], tzinfo | None], Iterator[Utterance]]
+FormatReader = Callable[[Iterator[InputLine], tzinfo | None], Iterator[Utterance]]
 """Yields the utterances of some lines. A naive time is in the given zone."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def storable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Return the text with U+FFFD for each lone surrogate, because UTF-8 cannot hold these. Nothing else changes."""
     return _SURROGATE.sub("\ufffd", text)
 
 
-def message_id(*, session: str, ordinal: int, speaker: str, stamp: str, text: str) -> str:
+def make_message_id(*, session: str, ordinal: int, speaker: str, stamp: str, text: str) -> str:
     """Return an id that depends on the message alone: "m" and sixteen hexadecimal digits.
 
     A file that is read twice gives the same ids, and so does its beginning after the file has grown. ``ordinal`` counts
@@ -65,14 +65,14 @@ def message_id(*, session: str, ordinal: int, speaker: str, stamp: str, text: st
     return f"m{sha256(key.encode()).hexdigest()[:16]}"
 
 
-class Ids:
+class MessageIds:
     """Ids for messages without one. It keeps sixteen bytes for each id, to count equal messages."""
 
     def __init__(self) -> None:
         self._seen: dict[bytes, int] = {}
 
-    def next(self, *, session: str, speaker: str, stamp: str, text: str) -> str:
+    def make_id(self, *, session: str, speaker: str, stamp: str, text: str) -> str:
         key = sha256(json.dumps([session, speaker, stamp, text]).encode()).digest()[:16]
         ordinal = self._seen.get(key, 0)
         self._seen[key] = ordinal + 1
-        return message_id(session=session, ordinal=ordinal, speaker=speaker, stamp=stamp, text=text)
+        return make_message_id(session=session, ordinal=ordinal, speaker=speaker, stamp=stamp, text=text)

@@ -12,8 +12,8 @@ No module here imports another package before it is used. Each framework has its
 """
 
 from recollect.integrations.answering import answer_over
-from recollect.integrations.fields import Fields
-from recollect.integrations.foreign import Backend, ForeignRetriever, Found
-from recollect.integrations.plain import CallableRetriever
+from recollect.integrations.callable_memory import CallableRetriever
+from recollect.integrations.foreign_memory import ForeignBackend, ForeignPiece, ForeignRetriever
+from recollect.integrations.metadata_fields import MetadataFields
 
-__all__ = ["Backend", "CallableRetriever", "Fields", "ForeignRetriever", "Found", "answer_over"]
+__all__ = ["CallableRetriever", "ForeignBackend", "ForeignPiece", "ForeignRetriever", "MetadataFields", "answer_over"]

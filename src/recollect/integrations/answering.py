@@ -7,22 +7,22 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, cast
 
-from recollect.app import embedder_named, settings_from
-from recollect.app.models import ModelArgument, chosen_model
+from recollect.app import build_embedder, load_settings
+from recollect.app.models import ModelArgument, choose_model
 from recollect.domain.answers import Answer
 from recollect.domain.queries import Query
-from recollect.memory.asking import RecallOptions, query_of
 from recollect.memory.memory import utc_now
+from recollect.memory.query_options import RecallOptions, build_query
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.memr3.answer import EvidenceGapResponder
+from recollect.methods.memr3.answer import LoopResponder
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.models.language import LanguageModel
 from recollect.ports import Listener, Retriever, ignore_event
-from recollect.retain.known_names import KnownNames
+from recollect.retain.entity_directory import DirectoryCache
 from recollect.store.protocol import StoreReader
 
 # Neither the loop nor a retriever over another memory reads anything from a bank.
-NO_BANK: Final = cast(StoreReader, object())
+EMPTY_READER: Final = cast(StoreReader, object())
 
 
 async def answer_over(
@@ -60,17 +60,17 @@ async def answer_over(
         ModelError: the model failed before there was any evidence, or could not write the answer.
     """
     narrowed = RecallOptions(limit=limit, max_tokens=max_tokens, exclude=exclude, now=now)
-    chosen = chosen_model(model, settings_from(os.environ))
-    return await answered(retriever, query_of(question, narrowed, utc_now()), chosen, settings, follow=follow)
+    chosen = choose_model(model, load_settings(os.environ))
+    return await answer_query(retriever, build_query(question, narrowed, utc_now()), chosen, settings, follow=follow)
 
 
-async def answered(
+async def answer_query(
     retriever: Retriever,
     query: Query,
     model: LanguageModel,
     settings: LoopSettings | None = None,
     *,
-    reader: StoreReader = NO_BANK,
+    reader: StoreReader = EMPTY_READER,
     follow: Listener = ignore_event,
 ) -> Answer:
     """The same for a query and a model that are there already.
@@ -79,11 +79,11 @@ async def answered(
         RecallFailed, ModelError: as :func:`answer_over`.
     """
     parts = Dependencies(
-        embedder=embedder_named("none"),  # the loop embeds nothing
+        embedder=build_embedder("none"),  # the loop embeds nothing
         retriever=retriever,
         model=model,
-        names=KnownNames(),
+        names=DirectoryCache(),
         clock=utc_now,
     )
-    responder = EvidenceGapResponder(parts, settings or LoopSettings())
-    return await responder.answered(query, reader, follow)
+    responder = LoopResponder(parts, settings or LoopSettings())
+    return await responder.answer(query, reader, follow)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from recollect.domain.items import ItemKind
-from recollect.integrations.fields import STANDARD, Fields, found_in
-from recollect.integrations.foreign import ForeignRetriever, Found, called
+from recollect.integrations.foreign_memory import ForeignPiece, ForeignRetriever, call_maybe_async
+from recollect.integrations.metadata_fields import STANDARD, MetadataFields, read_piece
 
 
 class ChromaRetriever(ForeignRetriever):
@@ -28,33 +28,33 @@ class ChromaRetriever(ForeignRetriever):
         collection: Any,
         *,
         where: Mapping[str, Any] | None = None,
-        fields: Fields = STANDARD,
+        fields: MetadataFields = STANDARD,
         deadline_s: float = 30.0,
     ) -> None:
-        super().__init__(_Chroma(collection, where, fields), deadline_s=deadline_s)
+        super().__init__(_ChromaBackend(collection, where, fields), deadline_s=deadline_s)
 
 
-class _Chroma:
+class _ChromaBackend:
     name = "chroma"
 
-    def __init__(self, collection: Any, where: Mapping[str, Any] | None, fields: Fields) -> None:
+    def __init__(self, collection: Any, where: Mapping[str, Any] | None, fields: MetadataFields) -> None:
         self._collection, self._where, self._fields = collection, where, fields
 
     @property
     def masks(self) -> bool:
         return bool(self._fields.id)
 
-    async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[Found]:
-        given = await called(
+    async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[ForeignPiece]:
+        given = await call_maybe_async(
             self._collection.query,
             query_texts=[text],
             n_results=count,
-            where=self._narrowed(exclude),
+            where=self._where_filter(exclude),
             include=["documents", "metadatas", "distances"],
         )
         rows = zip(given["ids"][0], given["documents"][0], given["metadatas"][0], given["distances"][0], strict=True)
         return [
-            found_in(
+            read_piece(
                 metadata or {},
                 self._fields,
                 text=document or "",
@@ -65,7 +65,7 @@ class _Chroma:
             for id_, document, metadata, distance in rows
         ]
 
-    def _narrowed(self, exclude: frozenset[str]) -> dict[str, Any] | None:
+    def _where_filter(self, exclude: frozenset[str]) -> dict[str, Any] | None:
         where = dict(self._where) if self._where else None
         if not (self.masks and exclude):
             return where

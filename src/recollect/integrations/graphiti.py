@@ -8,8 +8,8 @@ from typing import Any
 from recollect.domain.items import ItemKind
 from recollect.domain.time import Interval, Precision
 from recollect.errors import MissingExtra
-from recollect.integrations.fields import moment
-from recollect.integrations.foreign import ForeignRetriever, Found
+from recollect.integrations.foreign_memory import ForeignPiece, ForeignRetriever
+from recollect.integrations.metadata_fields import parse_moment
 
 
 class GraphitiRetriever(ForeignRetriever):
@@ -40,11 +40,11 @@ class GraphitiRetriever(ForeignRetriever):
         search_filter: Any = None,
         deadline_s: float = 30.0,
     ) -> None:
-        backend = _Graphiti(graphiti, group_ids, config or _hybrid(), search_filter)
+        backend = _GraphitiBackend(graphiti, group_ids, config or _hybrid_config(), search_filter)
         super().__init__(backend, deadline_s=deadline_s)
 
 
-class _Graphiti:
+class _GraphitiBackend:
     name = "graphiti"
     masks = False
 
@@ -52,7 +52,7 @@ class _Graphiti:
         self._graphiti, self._config, self._search_filter = graphiti, config, search_filter
         self._group_ids = None if group_ids is None else list(group_ids)
 
-    async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[Found]:
+    async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[ForeignPiece]:
         # Graphiti.search is not used, because it writes the limit into a configuration that all searches share.
         given = await self._graphiti.search_(
             text,
@@ -61,10 +61,10 @@ class _Graphiti:
             search_filter=self._search_filter,
         )
         scores = [*given.edge_reranker_scores, *(0.0 for _ in given.edges)]
-        return [_found(edge, float(score)) for edge, score in zip(given.edges, scores, strict=False)]
+        return [_read_edge(edge, float(score)) for edge, score in zip(given.edges, scores, strict=False)]
 
 
-def _hybrid() -> Any:
+def _hybrid_config() -> Any:
     try:
         from graphiti_core.search.search_config_recipes import EDGE_HYBRID_SEARCH_RRF
     except ImportError as exc:
@@ -72,12 +72,12 @@ def _hybrid() -> Any:
     return EDGE_HYBRID_SEARCH_RRF
 
 
-def _found(edge: Any, score: float) -> Found:
-    return Found(
+def _read_edge(edge: Any, score: float) -> ForeignPiece:
+    return ForeignPiece(
         id=edge.uuid,
         text=edge.fact,
-        at=moment(edge.reference_time) or moment(edge.created_at),
-        occurred=_held(edge),
+        at=parse_moment(edge.reference_time) or parse_moment(edge.created_at),
+        occurred=_read_validity(edge),
         session=edge.group_id,
         sources=tuple(edge.episodes),
         score=score,
@@ -85,9 +85,9 @@ def _found(edge: Any, score: float) -> Found:
     )
 
 
-def _held(edge: Any) -> Interval | None:
+def _read_validity(edge: Any) -> Interval | None:
     """Return the interval in which the fact was true, or ``None`` if its end lies before its start."""
-    start, end = moment(edge.valid_at), moment(edge.invalid_at)
+    start, end = parse_moment(edge.valid_at), parse_moment(edge.invalid_at)
     if start is None and end is None:
         return None
     if start is not None and end is not None and end < start:

@@ -10,10 +10,10 @@ from recollect.domain.items import ItemKind
 from recollect.domain.recalls import Evidence
 from recollect.domain.time import Interval
 from recollect.errors import MissingExtra
-from recollect.integrations.fields import STANDARD, Fields, found_in
-from recollect.integrations.foreign import ForeignRetriever, Found
-from recollect.integrations.portal import AnyBank, Portal
-from recollect.memory.asking import RecallOptions
+from recollect.integrations.foreign_memory import ForeignPiece, ForeignRetriever
+from recollect.integrations.metadata_fields import STANDARD, MetadataFields, read_piece
+from recollect.integrations.portal import AnyBank, BankPortal
+from recollect.memory.query_options import RecallOptions
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -37,22 +37,22 @@ class LangChainRetriever(ForeignRetriever):
     """
 
     def __init__(
-        self, source: BaseRetriever | VectorStore, *, fields: Fields = STANDARD, deadline_s: float = 30.0
+        self, source: BaseRetriever | VectorStore, *, fields: MetadataFields = STANDARD, deadline_s: float = 30.0
     ) -> None:
-        super().__init__(_LangChain(source, fields), deadline_s=deadline_s)
+        super().__init__(_LangChainBackend(source, fields), deadline_s=deadline_s)
 
 
-class _LangChain:
+class _LangChainBackend:
     name = "langchain"
     masks = False
 
-    def __init__(self, source: BaseRetriever | VectorStore, fields: Fields) -> None:
+    def __init__(self, source: BaseRetriever | VectorStore, fields: MetadataFields) -> None:
         self._source, self._fields = source, fields
 
-    async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[Found]:
-        documents = await self._documents(text, count)
+    async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[ForeignPiece]:
+        documents = await self._fetch_documents(text, count)
         return [
-            found_in(
+            read_piece(
                 document.metadata,
                 self._fields,
                 text=document.page_content,
@@ -63,14 +63,14 @@ class _LangChain:
             for rank, document in enumerate(documents, start=1)
         ]
 
-    async def _documents(self, text: str, count: int) -> list[Any]:
+    async def _fetch_documents(self, text: str, count: int) -> list[Any]:
         if isinstance(self._source, VectorStore):
             return list(await self._source.asimilarity_search(text, k=count))
-        wanted = {"k": count} if takes_k(self._source) else {}
+        wanted = {"k": count} if accepts_k(self._source) else {}
         return list(await self._source.ainvoke(text, **wanted))
 
 
-def takes_k(retriever: BaseRetriever) -> bool:
+def accepts_k(retriever: BaseRetriever) -> bool:
     """Return true if a retriever accepts the number of documents to return."""
     parameters = inspect.signature(type(retriever)._aget_relevant_documents).parameters.values()
     return any(one.name == "k" or one.kind is one.VAR_KEYWORD for one in parameters)
@@ -90,32 +90,32 @@ class BankRetriever(BaseRetriever):
     """
 
     _portal: Any
-    _narrowed: Any
+    _options: Any
 
     def __init__(self, bank: AnyBank, **narrowed: Any) -> None:
         super().__init__()
         unknown = narrowed.keys() - RecallOptions.__annotations__.keys()
         if unknown:
             raise TypeError(f"recall takes no {', '.join(sorted(unknown))}")
-        self._portal, self._narrowed = Portal(bank), narrowed
+        self._portal, self._options = BankPortal(bank), narrowed
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        return list(self._portal.wait(self._found, query, k))
+        return list(self._portal.call_blocking(self._recall_documents, query, k))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        return list(await self._portal.run(self._found, query, k))
+        return list(await self._portal.call_async(self._recall_documents, query, k))
 
-    async def _found(self, query: str, k: int | None) -> list[Document]:
-        narrowed = self._narrowed if k is None else {**self._narrowed, "limit": k}
+    async def _recall_documents(self, query: str, k: int | None) -> list[Document]:
+        narrowed = self._options if k is None else {**self._options, "limit": k}
         recall = await self._portal.bank.recall(query, **narrowed)
-        return [document_of(one) for one in recall.evidence]
+        return [make_document(one) for one in recall.evidence]
 
 
-def document_of(evidence: Evidence) -> Document:
+def make_document(evidence: Evidence) -> Document:
     """Return a piece of evidence as a document. Its metadata can be written as JSON."""
     return Document(
         id=evidence.id,
@@ -125,19 +125,23 @@ def document_of(evidence: Evidence) -> Document:
             "session": evidence.session,
             "speaker": evidence.speaker,
             "sources": list(evidence.sources),
-            "mentioned": _iso(evidence.mentioned),
-            "occurred": _interval(evidence.occurred),
+            "mentioned": _dump_moment(evidence.mentioned),
+            "occurred": _dump_interval(evidence.occurred),
             "score": evidence.score,
             "tokens": evidence.tokens,
         },
     )
 
 
-def _interval(interval: Interval | None) -> dict[str, str | None] | None:
+def _dump_interval(interval: Interval | None) -> dict[str, str | None] | None:
     if interval is None:
         return None
-    return {"start": _iso(interval.start), "end": _iso(interval.end), "precision": interval.precision.value}
+    return {
+        "start": _dump_moment(interval.start),
+        "end": _dump_moment(interval.end),
+        "precision": interval.precision.value,
+    }
 
 
-def _iso(moment: datetime | None) -> str | None:
+def _dump_moment(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.integrations.fields import STANDARD, Fields, found_in
-from recollect.integrations.foreign import ForeignRetriever, Found, called
+from recollect.integrations.foreign_memory import ForeignPiece, ForeignRetriever, call_maybe_async
+from recollect.integrations.metadata_fields import STANDARD, MetadataFields, read_piece
 
 
 class Mem0Retriever(ForeignRetriever):
@@ -29,47 +29,47 @@ class Mem0Retriever(ForeignRetriever):
         memory: Any,
         *,
         filters: Mapping[str, Any],
-        fields: Fields = STANDARD,
+        fields: MetadataFields = STANDARD,
         threshold: float = 0.0,
         deadline_s: float = 30.0,
     ) -> None:
-        super().__init__(_Mem0(memory, filters, fields, threshold), deadline_s=deadline_s)
+        super().__init__(_Mem0Backend(memory, filters, fields, threshold), deadline_s=deadline_s)
 
 
-class _Mem0:
+class _Mem0Backend:
     name = "mem0"
 
-    def __init__(self, memory: Any, filters: Mapping[str, Any], fields: Fields, threshold: float) -> None:
+    def __init__(self, memory: Any, filters: Mapping[str, Any], fields: MetadataFields, threshold: float) -> None:
         self._memory, self._filters, self._fields, self._threshold = memory, dict(filters), fields, threshold
 
     @property
     def masks(self) -> bool:
         return bool(self._fields.id)
 
-    async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[Found]:
-        given = await called(
+    async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[ForeignPiece]:
+        given = await call_maybe_async(
             self._memory.search,
             text,
             top_k=count,
-            filters=self._narrowed(exclude),
+            filters=self._build_filters(exclude),
             threshold=self._threshold,
         )
-        return [_found(one, self._fields) for one in given["results"]]
+        return [_read_memory(one, self._fields) for one in given["results"]]
 
-    def _narrowed(self, exclude: frozenset[str]) -> dict[str, Any]:
+    def _build_filters(self, exclude: frozenset[str]) -> dict[str, Any]:
         if not (self.masks and exclude):
             return self._filters
         hidden = {self._fields.id: {"in": sorted(exclude)}}
         return {**self._filters, "NOT": [*self._filters.get("NOT", ()), hidden]}
 
 
-def _found(memory: Mapping[str, Any], fields: Fields) -> Found:
+def _read_memory(memory: Mapping[str, Any], fields: MetadataFields) -> ForeignPiece:
     metadata = {
         fields.speaker: memory.get("actor_id"),
         fields.session: memory.get("run_id"),
         **(memory.get("metadata") or {}),
     }
-    return found_in(
+    return read_piece(
         metadata,
         fields,
         text=str(memory["memory"]),

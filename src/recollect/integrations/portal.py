@@ -21,7 +21,7 @@ OUTSIDE = (
 )
 
 
-class Portal:
+class BankPortal:
     """A bank for synchronous and asynchronous callers.
 
     Args:
@@ -31,9 +31,9 @@ class Portal:
     def __init__(self, bank: AnyBank) -> None:
         self._facade = bank if isinstance(bank, sync.Bank) else None
         self.bank = bank.asynchronous if isinstance(bank, sync.Bank) else bank
-        self._loop = None if self._facade else _running()
+        self._loop = None if self._facade else _running_loop()
 
-    def wait(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
+    def call_blocking(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
         """Wait for a coroutine function, and return its result.
 
         Raises:
@@ -41,19 +41,19 @@ class Portal:
         """
         if self._facade is not None:
             return self._facade.run(function, *args)
-        if self._loop is None or self._loop is _running():
+        if self._loop is None or self._loop is _running_loop():
             raise RecollectError(OUTSIDE)
         return asyncio.run_coroutine_threadsafe(function(*args), self._loop).result()
 
-    async def run(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
+    async def call_async(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
         """Return the result of a coroutine function. It runs in the thread of the bank if the bank has one."""
         if self._facade is None:
-            self._loop = _running()
+            self._loop = _running_loop()
             return await function(*args)
         return await asyncio.to_thread(self._facade.run, function, *args)
 
 
-def _running() -> asyncio.AbstractEventLoop | None:
+def _running_loop() -> asyncio.AbstractEventLoop | None:
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -16,7 +16,7 @@ from recollect.domain.banks import BankInfo, Profile
 from recollect.domain.calibration import Calibration
 from recollect.domain.changes import Changeset
 from recollect.domain.entities import Merge
-from recollect.domain.facts import Fact, given_id
+from recollect.domain.facts import Fact, make_given_id
 from recollect.domain.items import ItemKind
 from recollect.domain.messages import Message
 from recollect.domain.opinions import Opinion
@@ -25,30 +25,30 @@ from recollect.domain.recalls import Recall
 from recollect.domain.receipts import FactsReceipt, ForgetReceipt, RetainReceipt
 from recollect.domain.time import Interval
 from recollect.errors import InvalidInput, NoModel
-from recollect.memory.asking import RecallOptions, names_of, query_of
-from recollect.memory.following import followed
+from recollect.memory.answer_stream import stream_answer
+from recollect.memory.evidence_answer import answer_with_evidence
 from recollect.memory.merges import undo_merge
-from recollect.memory.naming import entity_id_of, session_name
-from recollect.memory.queue import Queue, jobs_to_remake, reading
-from recollect.memory.rebuild import reembed
+from recollect.memory.name_lookup import choose_session_name, find_entity_id
+from recollect.memory.query_options import RecallOptions, build_query, normalize_names
+from recollect.memory.queue import BankJobs, make_backfill_jobs, make_remake_jobs
+from recollect.memory.rebuild import embed_anew
 from recollect.memory.services import BankModel, BankParts, JobRunner
 from recollect.memory.transfer import import_lines
-from recollect.memory.unanswered import evidence_only
 from recollect.models.embedder import Embedder
-from recollect.models.language import Role
-from recollect.ports import AgentTools, Consolidator, Event, Listener, Response, ignore_event, with_jobs
+from recollect.models.language import ModelRole
+from recollect.ports import AgentTools, AnswerEvent, Consolidator, Listener, Response, add_jobs, ignore_event
 from recollect.recipes import AssembledRecipe
 from recollect.retain.facts import FactEncoder
-from recollect.store.optimistic import Derive, commit_derived, until_current
-from recollect.store.profiles import profile_setting
-from recollect.store.protocol import Selection, Store, StoreReader
+from recollect.store.commit_retry import Derive, commit_derived, retry_until_current
+from recollect.store.profile_setting import make_profile_setting
+from recollect.store.protocol import ForgetSelection, Store, StoreReader
 
 T = TypeVar("T")
 
 Clock = Callable[[], datetime]
 
 
-class Bank(Queue):
+class Bank(BankJobs):
     """A bank of memories. Open it with :meth:`recollect.Memory.bank`.
 
     It is safe for the tasks of one event loop, and for other processes that have the same bank open.
@@ -98,17 +98,17 @@ class Bank(Queue):
     def _consolidators(self) -> tuple[Consolidator, ...]:
         """Who makes more of what is kept; nobody where no model is configured and nothing shall wait for one."""
         method = self._recipe
-        return method.consolidators if method.queues or self._work is not None else ()
+        return method.consolidators if method.has_background_work or self._work is not None else ()
 
     def parts(self) -> BankParts:
         """What it works with, for whoever builds on it, such as another framework's graph."""
         return BankParts(retriever=self._recipe.retriever, reader=self._store, model=self._model)
 
-    def works_on(self, store: Store) -> bool:
+    def uses_store(self, store: Store) -> bool:
         """Whether this is the store it was opened with; a bank that was dropped and made anew has another."""
         return self._store is store
 
-    def go_on(self) -> None:
+    def resume_work(self) -> None:
         """Go on with background work that an earlier process has left."""
         if self._work is not None and self._consolidators:
             self._work.wake()
@@ -129,11 +129,11 @@ class Bank(Queue):
         """
         given = [messages] if isinstance(messages, Message) else list(messages)
         began, now = time.perf_counter(), self._clock()
-        name = session_name(given, session, now)
+        name = choose_session_name(given, session, now)
 
         async def derive(reader: StoreReader) -> Changeset:
             changes = await self._recipe.encoder.encode(given, session=name, reader=reader, now=now)
-            return with_jobs(changes, self._consolidators, now)
+            return add_jobs(changes, self._consolidators, now)
 
         changes = await self._commit(derive) if given else Changeset()
         return RetainReceipt(
@@ -145,7 +145,7 @@ class Bank(Queue):
             entities=len(changes.entities),
             merges=len(changes.merges),
             jobs=len(changes.jobs),
-            notes=await self._set_to_work(changes, wait),
+            notes=await self._start_jobs(changes, wait),
             seconds=time.perf_counter() - began,
         )
 
@@ -224,7 +224,7 @@ class Bank(Queue):
             exclude=exclude,
             now=now,
         )
-        return await self._recipe.retriever.retrieve(query_of(text, narrowed, self._clock()), self._store)
+        return await self._recipe.retriever.retrieve(build_query(text, narrowed, self._clock()), self._store)
 
     async def ask(self, question: str, *, recipe: str | None = None, **narrowed: Unpack[RecallOptions]) -> Answer:
         """Answer a question from what the bank holds, with citations; abstain where it does not hold the answer.
@@ -232,7 +232,7 @@ class Bank(Queue):
         Args:
             question: in words.
             recipe: answer as another recipe does; the memory's own where left out.
-            narrowed: how memory is searched (:class:`recollect.memory.asking.RecallOptions`).
+            narrowed: how memory is searched (:class:`recollect.memory.query_options.RecallOptions`).
 
         Without a language model the answer is empty, and holds the evidence with a note that says so.
 
@@ -241,22 +241,22 @@ class Bank(Queue):
             RecallFailed: nothing that should have looked could.
             ModelError: the model failed, or its tokens are used up.
         """
-        return await self._answered(self._method(recipe), query_of(question, narrowed, self._clock()), ignore_event)
+        return await self._answer(self._method(recipe), build_query(question, narrowed, self._clock()), ignore_event)
 
     async def ask_stream(
         self, question: str, *, recipe: str | None = None, **narrowed: Unpack[RecallOptions]
-    ) -> AsyncIterator[Event | Answer]:
+    ) -> AsyncIterator[AnswerEvent | Answer]:
         """Answer as :meth:`ask` does, and give what is done on the way as soon as it is over; the answer comes last.
 
-        What is done is a :class:`recollect.domain.loops.Round`, an iteration of a loop with what is known and missing
-        since, or a :class:`recollect.domain.answers.Step`, anything else in words. Closing the iterator before its end
-        stops the work (``contextlib.aclosing``); so does cancelling the task that reads it.
+        What is done is a :class:`recollect.domain.traces.LoopRound`, an iteration of a loop with what is known and
+        missing since, or a :class:`recollect.domain.answers.Step`, anything else in words. Closing the iterator before
+        its end stops the work (``contextlib.aclosing``); so does cancelling the task that reads it.
 
         Raises:
             InvalidInput, RecallFailed, ModelError: as :meth:`ask`, when the iterator is read.
         """
-        method, query = self._method(recipe), query_of(question, narrowed, self._clock())
-        async with aclosing(followed(lambda follow: self._answered(method, query, follow))) as events:
+        method, query = self._method(recipe), build_query(question, narrowed, self._clock())
+        async with aclosing(stream_answer(lambda follow: self._answer(method, query, follow))) as events:
             async for event in events:
                 yield event
 
@@ -269,10 +269,10 @@ class Bank(Queue):
             NoModel: no language model is configured.
             InvalidInput, RecallFailed, ModelError: as :meth:`ask`.
         """
-        query = query_of(question, narrowed, self._clock())
-        if missing := self._model.missing(Role.REFLECT, "reflect"):
+        query = build_query(question, narrowed, self._clock())
+        if missing := self._model.missing(ModelRole.REFLECT, "reflect"):
             raise missing
-        return await self._settled(await self._method(recipe).reflect.respond(query, self._store))
+        return await self._commit_response(await self._method(recipe).reflect.respond(query, self._store))
 
     def tools(self, **narrowed: Unpack[RecallOptions]) -> AgentTools:
         """Return the recipe's tools over this bank, for an agent of yours; make new ones for each question.
@@ -283,14 +283,15 @@ class Bank(Queue):
         where a recipe such as ``remem`` makes them.
 
         Args:
-            narrowed: what the tools may find (:class:`recollect.memory.asking.RecallOptions`). ``limit`` bounds what a
+            narrowed: what the tools may find (:class:`recollect.memory.query_options.RecallOptions`). ``limit`` bounds
+            what a
                 retrieval brings, gists and facts each; ``max_tokens`` and ``effort`` have no effect.
 
         Raises:
             InvalidInput: a bound is not positive, a time is naive.
         """
         make_tools = self._offered(self._recipe.tools, "tools")
-        return make_tools(query_of("", narrowed, self._clock()), self._store)
+        return make_tools(build_query("", narrowed, self._clock()), self._store)
 
     async def opinions(self, *, entity: str | None = None) -> list[Opinion]:
         """Return what the bank believes, the newest first, each with every step of how it came to that.
@@ -301,13 +302,13 @@ class Bank(Queue):
             InvalidInput: the recipe has no opinions, or the bank knows nobody and nothing of that name.
         """
         beliefs = self._offered(self._recipe.beliefs, "opinions")
-        return await beliefs.opinions(self._store, entity=await entity_id_of(self._store, entity))
+        return await beliefs.opinions(self._store, entity=await find_entity_id(self._store, entity))
 
     async def set_profile(self, profile: Profile) -> None:
         """Say who the bank's agent is, in place of what was said before."""
 
         async def derive(_: StoreReader) -> Changeset:
-            return Changeset(settings=(profile_setting(profile),))
+            return Changeset(settings=(make_profile_setting(profile),))
 
         await self._commit(derive)
 
@@ -353,18 +354,18 @@ class Bank(Queue):
             ModelUnavailable: something is to be encoded anew, and the embedder could not be reached.
             StoreUnavailable: the bank cannot be written.
         """
-        selection = Selection(
-            messages=names_of(messages),
-            sessions=names_of(session),
-            speakers=names_of(speaker),
-            entities=names_of(entity),
+        selection = ForgetSelection(
+            messages=normalize_names(messages),
+            sessions=normalize_names(session),
+            speakers=normalize_names(speaker),
+            entities=normalize_names(entity),
             during=during,
-            facts=tuple(map(given_id, names_of(facts))),
+            facts=tuple(map(make_given_id, normalize_names(facts))),
         )
-        if selection == Selection():
+        if selection == ForgetSelection():
             raise InvalidInput("forget needs to be told what: messages, session, speaker, entity, during or facts")
         async with self._writing:
-            return await until_current(self._store, lambda: self._forget(selection))
+            return await retry_until_current(self._store, lambda: self._forget(selection))
 
     async def undo_merge(self, merge: str) -> Merge:
         """Take a merge back by its id: the name gets an entity of its own, and is never merged there again.
@@ -384,16 +385,16 @@ class Bank(Queue):
         """
         async with self._writing:
             await import_lines(self._store, lines, self._embedder)
-        self.go_on()
+        self.resume_work()
         return await self._store.info()
 
     async def rebuild(self) -> BankInfo:
         """Embed every item anew with the configured embedder; nothing else is touched."""
         async with self._writing:
-            await reembed(self._store, self._embedder)
+            await embed_anew(self._store, self._embedder)
         return await self._store.info()
 
-    async def reread(self) -> int:
+    async def backfill(self) -> int:
         """Have the recipe read, in the background, what nothing was made of: kept under another recipe, for example.
 
         It is put into segments at once, if there are any. Messages of jobs that wait or run are left to these. Gives
@@ -404,12 +405,12 @@ class Bank(Queue):
         async def derive(reader: StoreReader) -> Changeset:
             nonlocal count
             caught_up = await self._recipe.encoder.catch_up(reader=reader)
-            changes, count = await reading(caught_up, reader, self._consolidators, self._clock())
+            changes, count = await make_backfill_jobs(caught_up, reader, self._consolidators, self._clock())
             return changes
 
         await self._commit(derive)
         if count:
-            self.go_on()
+            self.resume_work()
         return count
 
     async def calibrate(self, *, share: float = 0.05, theta_count: int = 5, apply: bool = True) -> Calibration:
@@ -430,34 +431,34 @@ class Bank(Queue):
             await self._commit(derive)
         return replace(found, stored=apply)
 
-    async def _forget(self, selection: Selection) -> ForgetReceipt:
+    async def _forget(self, selection: ForgetSelection) -> ForgetReceipt:
         """Forget, with what is left of torn turns, and the jobs that make anew what is left of other things."""
-        torn = await self._store.torn(selection)
+        torn = await self._store.plan_forget(selection)
         remade = Changeset()
         if torn.turns or torn.segments:
-            remade = await self._recipe.encoder.encode_again(torn, reader=self._store)
-        jobs = await jobs_to_remake(torn, remade, self._store, self._consolidators, self._clock())
-        receipt = await self._store.forget(selection, replace(remade, seen=torn.version, jobs=jobs))
+            remade = await self._recipe.encoder.encode_remaining(torn, reader=self._store)
+        jobs = await make_remake_jobs(torn, remade, self._store, self._consolidators, self._clock())
+        receipt = await self._store.forget(selection, replace(remade, expected_version=torn.version, jobs=jobs))
         if jobs and self._work is not None:
             self._work.wake()
         return receipt
 
-    async def _answered(self, method: AssembledRecipe, query: Query, follow: Listener) -> Answer:
+    async def _answer(self, method: AssembledRecipe, query: Query, follow: Listener) -> Answer:
         """The method's answer; where there is no model, the evidence in its place.
 
         A model that is missing is known before anything is searched. One that is missing for a single role of a method,
         such as reading segments, shows when it is called.
         """
-        missing = self._model.missing(Role.ANSWER, "ask")
+        missing = self._model.missing(ModelRole.ANSWER, "ask")
         if missing and method.answers_with_model:
-            return await evidence_only(query, method.retriever, self._store, note=str(missing))
+            return await answer_with_evidence(query, method.retriever, self._store, note=str(missing))
         try:
             response = await method.answer.respond(query, self._store, follow)
         except NoModel as exc:
-            return await evidence_only(query, method.retriever, self._store, note=str(exc))
-        return await self._settled(response)
+            return await answer_with_evidence(query, method.retriever, self._store, note=str(exc))
+        return await self._commit_response(response)
 
-    async def _settled(self, response: Response) -> Answer:
+    async def _commit_response(self, response: Response) -> Answer:
         """The answer, when what it changes is stored."""
         if response.derive is not None:
             await self._commit(response.derive)

@@ -9,14 +9,14 @@ from recollect.domain.changes import Session
 from recollect.domain.entities import Merge
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import StoredMessage
-from recollect.memory.asking import kinds_of, names_of
-from recollect.memory.naming import entity_id_of
+from recollect.memory.name_lookup import find_entity_id
+from recollect.memory.query_options import normalize_names, parse_kinds
 from recollect.memory.transfer import export_lines
-from recollect.store.profiles import read_profile
+from recollect.store.profile_setting import read_profile
 from recollect.store.protocol import Store
 
 
-class Contents:
+class BankContents:
     """A bank's contents; nothing here writes."""
 
     def __init__(self, store: Store) -> None:
@@ -34,7 +34,7 @@ class Contents:
         Raises:
             InvalidInput: a kind is unknown, or the bank knows nobody and nothing of that name.
         """
-        return await self._store.items_of(kinds_of(kinds), entity=await entity_id_of(self._store, entity))
+        return await self._store.items_of(parse_kinds(kinds), entity=await find_entity_id(self._store, entity))
 
     async def observations(self, *, entity: str | None = None) -> list[Item]:
         """Neutral summaries of what is known of entities, those in force; ``derived_from`` are the facts."""
@@ -50,7 +50,7 @@ class Contents:
 
     async def messages_of(self, sessions: str | Iterable[str]) -> list[StoredMessage]:
         """The messages of these sessions as they were given, in the order in which they were kept."""
-        return await self._store.messages_of(names_of(sessions))
+        return await self._store.messages_of(normalize_names(sessions))
 
     async def sessions(self) -> list[Session]:
         """The sessions that have messages, what began first first."""

@@ -17,9 +17,9 @@ from recollect.errors import BankNotFound, EmbedderMismatch
 from recollect.memory.bank import Bank, Clock
 from recollect.memory.services import Services
 from recollect.models.embedder import Embedder
-from recollect.recipes import AssembledRecipe, Recipe, SearchModels, assemble_recipe, recipe_named
+from recollect.recipes import AssembledRecipe, Recipe, SearchModels, assemble_recipe, get_recipe
+from recollect.retain.entity_directory import DirectoryCache
 from recollect.retain.facts import FactEncoder
-from recollect.retain.known_names import KnownNames
 from recollect.store.protocol import Store
 from recollect.store.stores import OpenLimits, Stores
 
@@ -81,8 +81,8 @@ class BaseMemory:
         """
         store = await self._open(name, create)
         _require_same(store, self._finders.embedder)
-        bank = self._wrapped(store)
-        bank.go_on()
+        bank = self._make_bank(store)
+        bank.resume_work()
         self._look_for_jobs(store.name)
         return bank
 
@@ -93,7 +93,7 @@ class BaseMemory:
             BankNotFound: there is none of that name.
             ModelUnavailable: the embedder could not be reached; the bank is as it was.
         """
-        bank = self._wrapped(await self._open(name, create=False))
+        bank = self._make_bank(await self._open(name, create=False))
         await bank.rebuild()
         return bank
 
@@ -128,7 +128,7 @@ class BaseMemory:
         self._recent.pop(name, None)
         bank = self._banks.pop(name, None)
         if bank is not None:
-            await bank.rest()
+            await bank.stop_jobs()
         await self._stores.drop(name)
 
     async def close(self) -> None:
@@ -178,22 +178,22 @@ class BaseMemory:
         embedder = self._finders.embedder
         return await self._stores.open(name, embedder=embedder.name, dimension=embedder.dimension, create=create)
 
-    def _wrapped(self, store: Store) -> Bank:
+    def _make_bank(self, store: Store) -> Bank:
         bank = self._banks.get(store.name)
-        if bank is None or not bank.works_on(store):
-            bank = self._banks[store.name] = self._staffed(store)
+        if bank is None or not bank.uses_store(store):
+            bank = self._banks[store.name] = self._assemble_bank(store)
         self._recent[store.name] = bank
         self._recent.move_to_end(store.name)
         if len(self._recent) > self._remembered:
             self._recent.popitem(last=False)
         return bank
 
-    def _staffed(self, store: Store) -> Bank:
-        model, names = self._services.model(store), KnownNames()
+    def _assemble_bank(self, store: Store) -> Bank:
+        model, names = self._services.model_for(store), DirectoryCache()
 
         @cache
         def method(recipe: str | None) -> AssembledRecipe:
-            chosen = self._recipe if recipe is None else recipe_named(recipe)
+            chosen = self._recipe if recipe is None else get_recipe(recipe)
             return assemble_recipe(chosen, self._finders, model, names, self._clock)
 
         self._kinds = frozenset(one.kind for one in method(None).consolidators)
@@ -203,7 +203,7 @@ class BaseMemory:
             facts=FactEncoder(self._finders.embedder, names),
             embedder=self._finders.embedder,
             model=model,
-            work=self._services.work(store, method(None).consolidators),
+            work=self._services.runner_for(store, method(None).consolidators),
             clock=self._clock,
         )
 

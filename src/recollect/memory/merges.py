@@ -6,7 +6,7 @@ from datetime import datetime
 
 from recollect.domain.entities import Merge
 from recollect.errors import InvalidInput
-from recollect.retain.resolve import undo
+from recollect.retain.resolve import plan_undo
 from recollect.store.protocol import Store
 
 
@@ -22,6 +22,6 @@ async def undo_merge(store: Store, merge_id: str, now: datetime) -> Merge:
         raise InvalidInput(f"no merge {merge_id!r} in bank {store.name!r}")
     if merge.undone is not None:
         raise InvalidInput(f"merge {merge_id!r} was undone at {merge.undone.isoformat()}")
-    plan = undo(merge, await store.mentions(merge.entity), at=now)
-    await store.split(plan.merge, plan.entity, plan.added)
+    plan = plan_undo(merge, await store.mentions(merge.entity), at=now)
+    await store.split_entity(plan.merge, plan.entity, plan.added)
     return plan.merge

@@ -11,24 +11,24 @@ from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.usage import Cost
 from recollect.errors import NoModel, RecollectError
-from recollect.memory.asking import one_of
-from recollect.memory.contents import Contents
+from recollect.memory.contents import BankContents
+from recollect.memory.query_options import parse_member
 from recollect.memory.services import JobRunner
-from recollect.ports import Consolidator, with_jobs
+from recollect.ports import Consolidator, add_jobs
+from recollect.store.forget_plan import ForgetPlan
 from recollect.store.protocol import Store, StoreReader
-from recollect.store.torn import Torn
 
 Jobs = tuple[Job, ...]
 
 
-class Queue(Contents):
+class BankJobs(BankContents):
     """A bank's jobs, who does them, and what that has cost."""
 
     def __init__(self, store: Store, work: JobRunner | None) -> None:
         super().__init__(store)
         self._work = work
 
-    async def work(self) -> tuple[str, ...]:
+    async def run_jobs(self) -> tuple[str, ...]:
         """Do everything that waits in the background now; gives what went wrong, a line a job.
 
         Raises:
@@ -38,7 +38,7 @@ class Queue(Contents):
             raise NoModel("no language model is configured, so nothing can be done in the background")
         return await self._work.drain()
 
-    async def rest(self) -> None:
+    async def stop_jobs(self) -> None:
         """Stop background work; what is unfinished waits for the next time."""
         if self._work is not None:
             await self._work.close()
@@ -49,7 +49,7 @@ class Queue(Contents):
         A bank that is in use stays open. Nothing has to be closed: a memory closes the banks used longest ago by itself
         when many are open, and all of them when it is closed.
         """
-        await self.rest()
+        await self.stop_jobs()
         await self._store.release()
 
     async def jobs(self, *states: JobState | str) -> list[JobRecord]:
@@ -58,7 +58,7 @@ class Queue(Contents):
         Raises:
             InvalidInput: there is no such state.
         """
-        return await self._store.jobs(tuple(one_of(JobState, state) for state in states))
+        return await self._store.jobs(tuple(parse_member(JobState, state) for state in states))
 
     async def retry_job(self, job: str) -> None:
         """Let a job that was put aside, or has failed and waits, be tried again at once, as if it were new.
@@ -84,7 +84,7 @@ class Queue(Contents):
         """What the bank's model calls have cost, by operation, role and model."""
         return await self._store.costs()
 
-    async def _set_to_work(self, changes: Changeset, wait: bool) -> tuple[str, ...]:
+    async def _start_jobs(self, changes: Changeset, wait: bool) -> tuple[str, ...]:
         """Have done what the changes cause; gives what a caller should know about it."""
         if self._work is None:
             return ("jobs wait: no language model is configured",) if changes.jobs else ()
@@ -94,13 +94,13 @@ class Queue(Contents):
             return ()
         self._work.wake()
         try:
-            return await self._work.held_up()
+            return await self._work.blocked_reasons()
         except RecollectError as exc:  # the messages are kept, and an error would say that they are not
             return (f"whether jobs wait could not be found out: {exc}",)
 
 
-async def jobs_to_remake(
-    torn: Torn, remade: Changeset, store: StoreReader, consolidators: Sequence[Consolidator], now: datetime
+async def make_remake_jobs(
+    plan: ForgetPlan, remade: Changeset, store: StoreReader, consolidators: Sequence[Consolidator], now: datetime
 ) -> Jobs:
     """The jobs by which a recipe makes anew what is torn: what stays is to it as if it were new.
 
@@ -108,19 +108,19 @@ async def jobs_to_remake(
     A job about a single item is left out where no opinion loses a step by it: nobody is to think otherwise because
     something that he knew all along was put together anew.
     """
-    mentions = await store.mentions_of(entry.item.id for entry in torn.origins)
+    mentions = await store.mentions_of(entry.item.id for entry in plan.origins)
     extracts = (entry for entry in remade.items if entry.item.kind is ItemKind.SUMMARY)
-    left = Changeset(messages=torn.reread, items=(*torn.origins, *extracts), mentions=tuple(mentions))
-    known = {entry.item.id for entry in torn.origins} - torn.grounds
-    return tuple(job for job in with_jobs(left, consolidators, now).jobs if job.payload not in known)
+    left = Changeset(messages=plan.to_reread, items=(*plan.origins, *extracts), mentions=tuple(mentions))
+    known = {entry.item.id for entry in plan.origins} - plan.used_in
+    return tuple(job for job in add_jobs(left, consolidators, now).jobs if job.payload not in known)
 
 
-async def reading(
-    caught_up: Changeset, store: StoreReader, consolidators: Sequence[Consolidator], now: datetime
+async def make_backfill_jobs(
+    changes: Changeset, store: StoreReader, consolidators: Sequence[Consolidator], now: datetime
 ) -> tuple[Changeset, int]:
     """The jobs by which a recipe reads what has not been read, and how many messages these are about.
 
-    They are added to the changes by which the encoder has ``caught_up``.
+    They are added to the changes by which the encoder has ``changes``.
     """
-    jobs = with_jobs(replace(caught_up, messages=tuple(await store.unread())), consolidators, now).jobs
-    return replace(caught_up, jobs=jobs), len({message for job in jobs for message in job.messages})
+    jobs = add_jobs(replace(changes, messages=tuple(await store.find_unread())), consolidators, now).jobs
+    return replace(changes, jobs=jobs), len({message for job in jobs for message in job.messages})

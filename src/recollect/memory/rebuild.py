@@ -13,7 +13,7 @@ from recollect.store.protocol import Store
 _ATTEMPTS = 5
 
 
-async def reembed(store: Store, embedder: Embedder) -> None:
+async def embed_anew(store: Store, embedder: Embedder) -> None:
     """Embed every item and put the vectors in place of the old ones, in one transaction.
 
     Raises:
@@ -22,14 +22,14 @@ async def reembed(store: Store, embedder: Embedder) -> None:
     """
     for attempt in range(_ATTEMPTS):
         try:
-            return await _reembed_once(store, embedder)
+            return await _embed_anew_once(store, embedder)
         except StaleWrite:
             if attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError("unreachable")
 
 
-async def _reembed_once(store: Store, embedder: Embedder) -> None:
+async def _embed_anew_once(store: Store, embedder: Embedder) -> None:
     seen = await store.version()
     vectors: list[tuple[str, NDArray[np.float32]]] = []
     async for changes in store.dump():
@@ -37,4 +37,4 @@ async def _reembed_once(store: Store, embedder: Embedder) -> None:
         if items:
             embedded = await embed_items(items, store, embedder)
             vectors.extend(zip((item.id for item in items), embedded, strict=True))
-    await store.replace_vectors(embedder.name, embedder.dimension, vectors, seen=seen)
+    await store.replace_vectors(embedder.name, embedder.dimension, vectors, expected_version=seen)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from recollect.errors import NoModel
-from recollect.models.language import LanguageModel, Role
+from recollect.models.language import LanguageModel, ModelRole
 from recollect.ports import Consolidator, Retriever
 from recollect.store.protocol import Store, StoreReader
 
@@ -23,7 +23,7 @@ class JobRunner(Protocol):
         """Do everything there is, not yet due jobs included; gives what went wrong, a line a job."""
         ...
 
-    async def held_up(self) -> tuple[str, ...]:
+    async def blocked_reasons(self) -> tuple[str, ...]:
         """What keeps jobs waiting, in words: a limit on tokens that is used up."""
         ...
 
@@ -33,7 +33,7 @@ class JobRunner(Protocol):
 class BankModel(LanguageModel, Protocol):
     """A bank's language model, which can say beforehand that there is none."""
 
-    def missing(self, role: Role, operation: str) -> NoModel | None:
+    def missing(self, role: ModelRole, operation: str) -> NoModel | None:
         """Return the error for want of a model that a call in this role would raise; ``None`` where there is one."""
         ...
 
@@ -46,11 +46,11 @@ class Services(Protocol):
         """How many seconds pass between two looks for jobs that are due; ``None`` where none is begun by itself."""
         ...
 
-    def model(self, store: Store) -> BankModel:
+    def model_for(self, store: Store) -> BankModel:
         """The model that works for a bank and keeps its ledger."""
         ...
 
-    def work(self, store: Store, consolidators: Sequence[Consolidator]) -> JobRunner | None:
+    def runner_for(self, store: Store, consolidators: Sequence[Consolidator]) -> JobRunner | None:
         """Background work on a bank; ``None`` where no model is configured."""
         ...
 

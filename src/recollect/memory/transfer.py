@@ -1,7 +1,7 @@
 """A bank as JSON Lines: one value a line, in an order in which it can be taken in again.
 
-The first line is a :class:`Header`. Every other one is a value of the domain, its ``type`` beside its fields, in this
-order: ``session``, ``entity``, ``message``, ``item`` (with vector and terms in base64), ``mention``, ``link``,
+The first line is a :class:`ExportHeader`. Every other one is a value of the domain, its ``type`` beside its fields, in
+this order: ``session``, ``entity``, ``message``, ``item`` (with vector and terms in base64), ``mention``, ``link``,
 ``supersession``, ``setting`` (a ``key`` and a ``value``: the bank's profile is one), ``segment``, ``stream`` (where
 windowing stands; one line, or none), ``merge``, ``job`` (``id``, ``kind``, ``payload``, the ids of its ``messages``,
 when it is ``due``): what is still to be done for the bank, be it waiting, under way or dead. Where it is taken in, it
@@ -36,7 +36,7 @@ CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class ExportedSetting:
     """One of a bank's settings."""
 
     key: str
@@ -44,7 +44,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PendingJob:
+class ExportedJob:
     """What of a job is its own, and not the queue's that it stands in."""
 
     id: str
@@ -62,17 +62,17 @@ _TYPES = {
     "mention": ("mentions", Mention),
     "link": ("links", Link),
     "supersession": ("supersedes", Supersession),
-    "setting": ("settings", Setting),
+    "setting": ("settings", ExportedSetting),
     "segment": ("segments", Segment),
     "stream": ("stream", Stream),
     "merge": ("merges", Merge),
-    "job": ("jobs", PendingJob),
+    "job": ("jobs", ExportedJob),
 }
 _NAMES = {field: name for name, (field, _) in _TYPES.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class ExportHeader:
     """The first line of an export."""
 
     format: int
@@ -83,16 +83,16 @@ class Header:
 
 async def export_lines(store: Store) -> AsyncIterator[str]:
     """The bank's lines, without line ends."""
-    header = Header(format=FORMAT, bank=store.name, embedder=store.embedder, dimension=store.dimension)
-    yield _line("bank", header)
+    header = ExportHeader(format=FORMAT, bank=store.name, embedder=store.embedder, dimension=store.dimension)
+    yield _dump_line("bank", header)
     async for changes in store.dump():
-        for line in await asyncio.to_thread(_lines_of, changes):
+        for line in await asyncio.to_thread(_dump_lines, changes):
             yield line
 
 
-def _lines_of(changes: Changeset) -> list[str]:
+def _dump_lines(changes: Changeset) -> list[str]:
     """Return the lines of some hundred values; in a thread, since writing vectors as text takes long."""
-    return [_line(name, value) for field, name in _NAMES.items() for value in _values(changes, field)]
+    return [_dump_line(name, value) for field, name in _NAMES.items() for value in _list_values(changes, field)]
 
 
 async def import_lines(store: Store, lines: Iterable[str], embedder: Embedder) -> None:
@@ -106,13 +106,13 @@ async def import_lines(store: Store, lines: Iterable[str], embedder: Embedder) -
     if info.messages or info.items:
         raise InvalidInput(f"bank {store.name!r} is not empty; import into a new one")
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
-    header = _header(next(numbered, (1, "")))
+    header = _read_header(next(numbered, (1, "")))
     same = (header.embedder, header.dimension) == (embedder.name, embedder.dimension)
-    for changes in _changesets(numbered, header.dimension):
-        await store.commit(changes if same else await _embedded(changes, store, embedder))
+    for changes in _read_changesets(numbered, header.dimension):
+        await store.commit(changes if same else await _embed_missing(changes, store, embedder))
 
 
-async def _embedded(changes: Changeset, store: Store, embedder: Embedder) -> Changeset:
+async def _embed_missing(changes: Changeset, store: Store, embedder: Embedder) -> Changeset:
     if not changes.items:
         return changes
     vectors = await embed_items([entry.item for entry in changes.items], store, embedder)
@@ -120,53 +120,53 @@ async def _embedded(changes: Changeset, store: Store, embedder: Embedder) -> Cha
     return replace(changes, items=tuple(items))
 
 
-def _changesets(numbered: Iterable[tuple[int, str]], dimension: int) -> Iterator[Changeset]:
+def _read_changesets(numbered: Iterable[tuple[int, str]], dimension: int) -> Iterator[Changeset]:
     """Lines of one type after another, in chunks."""
     field, values = "", list[object]()
     for number, line in numbered:
-        next_field, value = _value(number, line)
+        next_field, value = _read_value(number, line)
         if isinstance(value, IndexedItem) and value.vector.shape != (dimension,):
             raise MalformedLine(number, f"a vector of {len(value.vector)} numbers, not the header's {dimension}")
         if values and (next_field != field or len(values) == CHUNK):
-            yield _changeset(field, values)
+            yield _make_changeset(field, values)
             values = []
         field = next_field
         values.append(value)
     if values:
-        yield _changeset(field, values)
+        yield _make_changeset(field, values)
 
 
-def _values(changes: Changeset, field: str) -> Iterable[object]:
+def _list_values(changes: Changeset, field: str) -> Iterable[object]:
     if field == "settings":
-        return [Setting(key=key, value=value) for key, value in changes.settings]
+        return [ExportedSetting(key=key, value=value) for key, value in changes.settings]
     if field == "stream":
         return () if changes.stream is None else (changes.stream,)
     if field == "jobs":
         return [
-            PendingJob(id=one.id, kind=one.kind, payload=one.payload, messages=one.messages, due=one.due)
+            ExportedJob(id=one.id, kind=one.kind, payload=one.payload, messages=one.messages, due=one.due)
             for one in changes.jobs
         ]
     values: tuple[object, ...] = getattr(changes, field)
     return values
 
 
-def _changeset(field: str, values: list[object]) -> Changeset:
+def _make_changeset(field: str, values: list[object]) -> Changeset:
     cells: dict[str, Any] = {field: values[-1] if field == "stream" else tuple(map(_cell, values))}
     return Changeset(**cells)
 
 
 def _cell(value: object) -> object:
     match value:
-        case Setting():
+        case ExportedSetting():
             return value.key, value.value
-        case PendingJob():
+        case ExportedJob():
             return Job(id=value.id, kind=value.kind, payload=value.payload, messages=value.messages, due=value.due)
         case _:
             return value
 
 
-def _value(number: int, line: str) -> tuple[str, object]:
-    data = _object(number, line)
+def _read_value(number: int, line: str) -> tuple[str, object]:
+    data = _read_object(number, line)
     name = data.pop("type", None)
     if name not in _TYPES:
         raise MalformedLine(number, f"type {name!r} is none of {', '.join(_TYPES)}")
@@ -177,13 +177,13 @@ def _value(number: int, line: str) -> tuple[str, object]:
         raise MalformedLine(number, f"no {name} of an export: {exc}") from exc
 
 
-def _header(first: tuple[int, str]) -> Header:
+def _read_header(first: tuple[int, str]) -> ExportHeader:
     number, line = first
-    data = _object(number, line)
+    data = _read_object(number, line)
     if data.pop("type", None) != "bank":
         raise InvalidInput('this is no export of a bank (its first line has no type "bank"); to read messages, retain')
     try:
-        header = from_json(Header, data)
+        header = from_json(ExportHeader, data)
     except ValueError as exc:
         raise MalformedLine(number, f"no header of an export: {exc}") from exc
     if header.format > FORMAT:
@@ -191,7 +191,7 @@ def _header(first: tuple[int, str]) -> Header:
     return header
 
 
-def _object(number: int, line: str) -> dict[str, object]:
+def _read_object(number: int, line: str) -> dict[str, object]:
     try:
         data = json.loads(line)
     except ValueError as exc:
@@ -201,5 +201,5 @@ def _object(number: int, line: str) -> dict[str, object]:
     return data
 
 
-def _line(name: str, value: object) -> str:
+def _dump_line(name: str, value: object) -> str:
     return json.dumps({"type": name, **to_json(value)}, ensure_ascii=False)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from recollect.models.embedder import Embedder
 from recollect.models.language import LanguageModel
 from recollect.ports import Retriever
-from recollect.retain.known_names import KnownNames
+from recollect.retain.entity_directory import DirectoryCache
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class Dependencies:
     embedder: Embedder
     retriever: Retriever
     model: LanguageModel
-    names: KnownNames
+    names: DirectoryCache
     clock: Callable[[], datetime]
 
 

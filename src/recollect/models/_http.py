@@ -76,10 +76,10 @@ class Endpoint:
     async def _post(self, client: httpx.AsyncClient, body: Mapping[str, Json]) -> object:
         for attempt in range(self.retries):
             response = await self._try(client, body)
-            if not isinstance(response, Exception) and not may_pass(response.status_code):
+            if not isinstance(response, Exception) and not is_transient_status(response.status_code):
                 return self._decode(response)
             retry_after = None if isinstance(response, Exception) else response.headers.get("Retry-After")
-            await self._pause(pause_before(attempt, retry_after, now=datetime.now(UTC)))
+            await self._pause(compute_pause(attempt, retry_after, now=datetime.now(UTC)))
         response = await self._try(client, body)
         if isinstance(response, Exception):
             raise self.failure(f"could not be reached: {type(response).__name__} {response}") from response
@@ -124,22 +124,22 @@ class Endpoint:
         return httpx.create_ssl_context() if self.url.startswith("https://") and self.transport is None else True
 
 
-def may_pass(status: int) -> bool:
+def is_transient_status(status: int) -> bool:
     """Return true if an HTTP status describes a problem that may end soon."""
     return status in (408, 429) or status >= 500
 
 
-def pause_before(attempt: int, retry_after: str | None, *, now: datetime) -> float:
+def compute_pause(attempt: int, retry_after: str | None, *, now: datetime) -> float:
     """Return the seconds to wait after a failed attempt (0 is the first): the server's wish, or doubling. The most is
     30.
 
     ``retry_after`` is the value of the header: seconds, or an HTTP date.
     """
-    asked = _seconds(retry_after, now) if retry_after else None
+    asked = _parse_retry_after(retry_after, now) if retry_after else None
     return min(max(FIRST_PAUSE * 2**attempt if asked is None else asked, 0.0), LONGEST_PAUSE)
 
 
-def _seconds(retry_after: str, now: datetime) -> float | None:
+def _parse_retry_after(retry_after: str, now: datetime) -> float | None:
     if retry_after.strip().isdecimal():
         return float(retry_after)
     try:

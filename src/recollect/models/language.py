@@ -11,10 +11,10 @@ from recollect.domain.usage import Usage
 
 T = TypeVar("T")
 
-Check = Callable[[T], None]
+ReplyCheck = Callable[[T], None]
 
 
-class Role(StrEnum):
+class ModelRole(StrEnum):
     """The task for which a model is called. Each role can have its own model."""
 
     EXTRACT = "extract"
@@ -30,12 +30,12 @@ class Prompt:
 
     ``operation`` names the caller ("hindsight.observe"), and ``subject`` names the topic (a session, an entity or a
     question). Both are for the ledger and for recordings, and never reach the model. ``system`` holds only
-    instructions. ``prefix`` and ``text`` may hold memory inside a fence (:mod:`recollect.text.fence`). ``prefix`` is
+    instructions. ``prefix`` and ``text`` may hold memory inside a fence (:mod:`recollect.text.fencing`). ``prefix`` is
     the part that many calls share, such as a segment that several questions ask about. A model that can keep its state
     reads ``system`` and ``prefix`` once (E-mem, 3.5).
     """
 
-    role: Role
+    role: ModelRole
     operation: str
     subject: str
     system: str
@@ -43,7 +43,7 @@ class Prompt:
     prefix: str = ""
 
     @property
-    def asked(self) -> str:
+    def full_text(self) -> str:
         """Return the whole request: the prefix, directly followed by the text."""
         return self.prefix + self.text
 
@@ -64,7 +64,7 @@ class LanguageModel(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
+    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: ReplyCheck[T] | None = None) -> Reply[T]:
         """Generate an answer.
 
         Args:

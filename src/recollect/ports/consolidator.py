@@ -9,7 +9,7 @@ from typing import Protocol
 
 from recollect.domain.changes import Changeset
 from recollect.domain.jobs import Job
-from recollect.store.optimistic import Derive
+from recollect.store.commit_retry import Derive
 from recollect.store.protocol import StoreReader
 
 
@@ -21,7 +21,7 @@ class Consolidator(Protocol):
         """The kind of job that it does ("hindsight.observe")."""
         ...
 
-    def causes(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
+    def plan_jobs(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
         """The jobs that these changes make necessary; they are committed together with them."""
         ...
 
@@ -38,7 +38,7 @@ class Consolidator(Protocol):
         ...
 
 
-def with_jobs(changes: Changeset, consolidators: Iterable[Consolidator], now: datetime) -> Changeset:
+def add_jobs(changes: Changeset, consolidators: Iterable[Consolidator], now: datetime) -> Changeset:
     """The changes with the jobs that they make necessary, to be committed together with them."""
-    caused = tuple(job for one in consolidators for job in one.causes(changes, now))
+    caused = tuple(job for one in consolidators for job in one.plan_jobs(changes, now))
     return replace(changes, jobs=(*changes.jobs, *caused)) if caused else changes

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from recollect.domain.changes import Changeset
 from recollect.domain.messages import Message
+from recollect.store.forget_plan import ForgetPlan
 from recollect.store.protocol import StoreReader
-from recollect.store.torn import Torn
 
 
 class Encoder(Protocol):
@@ -30,8 +30,8 @@ class Encoder(Protocol):
         """
         ...
 
-    async def encode_again(self, torn: Torn, *, reader: StoreReader) -> Changeset:
-        """Derive anew what is left of ``torn``: of things that lose some of their messages, but not all.
+    async def encode_remaining(self, plan: ForgetPlan, *, reader: StoreReader) -> Changeset:
+        """Derive anew what is left of ``plan``: of things that lose some of their messages, but not all.
 
         What goes is still in the bank meanwhile. An encoder that keeps no turns and no segments is not asked.
 

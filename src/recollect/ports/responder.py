@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from recollect.domain.answers import Answer, Step
-from recollect.domain.loops import Round
 from recollect.domain.queries import Query
-from recollect.store.optimistic import Derive
+from recollect.domain.traces import LoopRound
+from recollect.store.commit_retry import Derive
 from recollect.store.protocol import StoreReader
 
-Event = Step | Round
+AnswerEvent = Step | LoopRound
 """Something that was done on the way to an answer: an iteration of a loop, or anything else in words."""
 
-Listener = Callable[[Event], None]
+Listener = Callable[[AnswerEvent], None]
 """Is told of each thing that was done when it is over."""
 
 
-def ignore_event(event: Event) -> None:
+def ignore_event(event: AnswerEvent) -> None:
     """Nobody follows."""
 
 
@@ -34,10 +34,10 @@ class Response:
 class Responder(Protocol):
     """Answers questions from a bank."""
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
         """Answer ``query.text``, in the present of ``query.now``; nothing is written.
 
-        ``follow`` is told what was done, while the answer is still on its way.
+        ``listener`` is told what was done, while the answer is still on its way.
 
         Raises:
             ModelError: a model failed.

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.domain.queries import Probe, Query
+from recollect.domain.queries import Query, SearchProbe
 from recollect.domain.time import Interval
 from recollect.models.embedder import Embedder
-from recollect.text.terms import terms
-from recollect.text.when import question_time
+from recollect.text.terms import extract_terms
+from recollect.text.time_expressions import find_question_time
 
 _GENERIC = frozenset({"user", "assistant", "system", "tool", "human", "ai"})
-_WHEN = re.compile(
+_ASKS_WHEN = re.compile(
     r"\bwhen\b|\bhow long\b|\bhow (?:many|much) (?:days|weeks|months|years|time)\b"
     r"|\b(?:what|which) (?:date|day|week|month|year|time|season)\b",
     re.IGNORECASE,
@@ -28,7 +28,7 @@ _BLANKS = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ParsedQuestion:
     """A question read without a model. ``topic`` is its text without the speakers it names."""
 
     topic: str
@@ -38,39 +38,39 @@ class Question:
     asks_when: bool
 
 
-def read_question(query: Query, speakers: Sequence[str]) -> Question:
+def parse_question(query: Query, speakers: Sequence[str]) -> ParsedQuestion:
     """Read a question against a bank's speakers.
 
     Who is asked about is known from who spoke: a name in the words of a message says little, since people seldom name
     themselves, and a lot about the one who is addressed. So speakers' names are taken out of what is looked for and
     weighed apart.
     """
-    named, topic = _without(speakers, query.text)
-    return Question(
-        topic=topic if terms(topic).size else query.text,
+    named, topic = _remove_speakers(speakers, query.text)
+    return ParsedQuestion(
+        topic=topic if extract_terms(topic).size else query.text,
         speakers=named,
-        phrases=_phrases(query.text),
-        during=question_time(query.text, query.now),
-        asks_when=bool(_WHEN.search(query.text)),
+        phrases=_find_phrases(query.text),
+        during=find_question_time(query.text, query.now),
+        asks_when=bool(_ASKS_WHEN.search(query.text)),
     )
 
 
-async def probe_for(question: Question, embedder: Embedder) -> Probe:
+async def build_probe(question: ParsedQuestion, embedder: Embedder) -> SearchProbe:
     """The question as the arms see it.
 
     Raises:
         ModelUnavailable: the embedder could not be reached.
     """
     vectors = await embedder.embed([question.topic], purpose="query")
-    return probe_of(question, vectors[0])
+    return make_probe(question, vectors[0])
 
 
-def probe_of(question: Question, vector: NDArray[np.float32]) -> Probe:
+def make_probe(question: ParsedQuestion, vector: NDArray[np.float32]) -> SearchProbe:
     """The question with a vector, float32 ``(dimension,)``; one of zeros finds nothing by meaning."""
-    return Probe(
+    return SearchProbe(
         topic=question.topic,
         vector=vector,
-        terms=np.unique(terms(question.topic)),
+        terms=np.unique(extract_terms(question.topic)),
         speakers=question.speakers,
         phrases=question.phrases,
         during=question.during,
@@ -78,7 +78,7 @@ def probe_of(question: Question, vector: NDArray[np.float32]) -> Probe:
     )
 
 
-def _without(speakers: Sequence[str], text: str) -> tuple[tuple[str, ...], str]:
+def _remove_speakers(speakers: Sequence[str], text: str) -> tuple[tuple[str, ...], str]:
     """The speakers that a text names, and the text without them.
 
     The longest name counts where one holds another; a name within a compound ("Mary-Ann") is another's.
@@ -95,6 +95,6 @@ def _without(speakers: Sequence[str], text: str) -> tuple[tuple[str, ...], str]:
     return named, _BLANKS.sub(" ", pattern.sub(" ", text)).strip()
 
 
-def _phrases(text: str) -> tuple[str, ...]:
+def _find_phrases(text: str) -> tuple[str, ...]:
     quoted = ("".join(groups) for groups in _QUOTED.findall(text))
     return tuple(phrase.strip() for phrase in quoted if _SHORTEST_PHRASE <= len(phrase) <= _LONGEST_PHRASE)

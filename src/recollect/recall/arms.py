@@ -10,28 +10,28 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from recollect.domain.queries import Probe
+from recollect.domain.queries import SearchProbe
 from recollect.domain.recalls import ArmReport, ArmStatus
-from recollect.recall.settings import Arm, Reach, RecallSettings
-from recollect.recall.spread import merged, step, strongest
-from recollect.store.search import Hits, Search, joined_hits
+from recollect.recall.settings import Arm, RecallSettings, SearchBudget
+from recollect.recall.spread import merge_activation, select_strongest, spread_step
+from recollect.store.search import Hits, Search, join_hits
 
 T = TypeVar("T")
 
-_LINKED = 50
-NOTHING = Hits(refs=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32))
+_LINKED_ITEMS = 50
+NO_HITS = Hits(refs=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32))
 
 
 @dataclass(slots=True, kw_only=True)
-class Field:
+class ArmInput:
     """What an arm may use: one view of the bank, the probe, and how far to go.
 
     The arms that begin with what is nearest in meaning share one search for it.
     """
 
     search: Search
-    probe: Probe
-    reach: Reach
+    probe: SearchProbe
+    budget: SearchBudget
     settings: RecallSettings
     _nearest: Hits | None = None
     _searching: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -41,12 +41,14 @@ class Field:
         async with self._searching:
             if self._nearest is None:
                 all_of_them = Arm.SEMANTIC in self.settings.arms
-                self._nearest = await self.search.semantic(self.reach.candidates if all_of_them else self.reach.entries)
+                self._nearest = await self.search.semantic(
+                    self.budget.candidates if all_of_them else self.budget.entries
+                )
             return self._nearest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ArmResult:
     """An arm's hits and its report."""
 
     hits: Hits
@@ -57,7 +59,7 @@ class Found:
 class Attempt(Generic[T]):
     """What came of looking in one way, and how long that took."""
 
-    found: T
+    result: T
     status: ArmStatus
     note: str
     seconds: float
@@ -67,58 +69,60 @@ class Attempt(Generic[T]):
         return ArmReport(arm=arm, status=self.status, seconds=self.seconds, candidates=candidates, note=self.note)
 
 
-class Idle(Exception):
+class ArmIdle(Exception):
     """An arm had nothing to do; the message says why."""
 
 
-async def semantic(field: Field) -> Hits:
+async def run_semantic(field: ArmInput) -> Hits:
     """Find what is nearest in meaning (equations 9, 10)."""
-    if reason := field.probe.meaningless_because:
-        raise Idle(reason)
+    if reason := field.probe.no_meaning_reason:
+        raise ArmIdle(reason)
     return await field.nearest()
 
 
-async def lexical(field: Field) -> Hits:
+async def run_lexical(field: ArmInput) -> Hits:
     """Find what shares words with the question (equation 11)."""
     if not field.probe.terms.size:
-        raise Idle("the question has no words to look for")
-    return await field.search.lexical(field.reach.candidates)
+        raise ArmIdle("the question has no words to look for")
+    return await field.search.lexical(field.budget.candidates)
 
 
-async def temporal(field: Field) -> Hits:
+async def run_temporal(field: ArmInput) -> Hits:
     """Find what lies in the time asked about (equations 13, 14), and what is linked to that and lies in it too."""
     if field.probe.during is None:
-        raise Idle("the question names no time")
-    found = await field.search.temporal(field.reach.candidates)
+        raise ArmIdle("the question names no time")
+    found = await field.search.temporal(field.budget.candidates)
     tiers = found.by_tier()
-    entries = [_activated(hits, field.reach.entries) for hits in tiers]
-    walked = await _walk(field, entries, in_time=True)
-    return _joined(found, [_with_linked(hits, linked, field.reach) for hits, linked in zip(tiers, walked, strict=True)])
+    entries = [_start_activation(hits, field.budget.entries) for hits in tiers]
+    walked = await _spread_activation(field, entries, in_time=True)
+    return _join_tiers(
+        found, [_add_linked(hits, linked, field.budget) for hits, linked in zip(tiers, walked, strict=True)]
+    )
 
 
-async def graph(field: Field) -> Hits:
+async def run_graph(field: ArmInput) -> Hits:
     """Find what is linked to what is nearest in meaning (equation 12).
 
     In a bank without vectors the walk begins at what shares most words with the question.
     """
-    nearest = await (semantic(field) if field.probe.has_vector else lexical(field))
+    nearest = await (run_semantic(field) if field.probe.has_vector else run_lexical(field))
     entries = [
-        {ref: min(max(score, 0.0), 1.0) for ref, score in _activated(hits, field.reach.entries).items()}
+        {ref: min(max(score, 0.0), 1.0) for ref, score in _start_activation(hits, field.budget.entries).items()}
         for hits in nearest.by_tier()
     ]
-    walked = await _walk(field, entries)
-    return _joined(nearest, [_ranked(reached, field.reach.candidates) for reached in walked])
+    walked = await _spread_activation(field, entries)
+    return _join_tiers(nearest, [_ranked(reached, field.budget.candidates) for reached in walked])
 
 
-def _activated(hits: Hits, count: int) -> dict[int, float]:
+def _start_activation(hits: Hits, count: int) -> dict[int, float]:
     """Return the first hits with their scores, to begin a walk with."""
     return dict(zip(hits.refs[:count].tolist(), hits.scores[:count].tolist(), strict=True))
 
 
-def _with_linked(hits: Hits, walked: Mapping[int, float], reach: Reach) -> Hits:
+def _add_linked(hits: Hits, walked: Mapping[int, float], reach: SearchBudget) -> Hits:
     """Return the hits with the strongest of what a walk reached from them."""
     known = set(hits.refs.tolist())
-    most = min(_LINKED, reach.candidates // 2)  # what was found by its own time keeps half the room
+    most = min(_LINKED_ITEMS, reach.candidates // 2)  # what was found by its own time keeps half the room
     linked = _ranked({ref: brought for ref, brought in walked.items() if ref not in known}, most)
     room = reach.candidates - len(linked.refs)
     return Hits(
@@ -129,77 +133,79 @@ def _with_linked(hits: Hits, walked: Mapping[int, float], reach: Reach) -> Hits:
 
 def _ranked(activation: Mapping[int, float], count: int) -> Hits:
     """Return the most active items as hits."""
-    best = strongest(activation, count)
+    best = select_strongest(activation, count)
     return Hits(refs=np.array(best, dtype=np.int64), scores=np.array([activation[r] for r in best], dtype=np.float32))
 
 
-def _joined(found: Hits, tiers: Sequence[Hits]) -> Hits:
+def _join_tiers(found: Hits, tiers: Sequence[Hits]) -> Hits:
     """Return the hits of the tiers as one value; a search without tiers has hits without sizes."""
-    return joined_hits(tiers) if found.sizes else tiers[0]
+    return join_hits(tiers) if found.sizes else tiers[0]
 
 
-ARMS: Mapping[Arm, Callable[[Field], Awaitable[Hits]]] = {
-    Arm.SEMANTIC: semantic,
-    Arm.LEXICAL: lexical,
-    Arm.GRAPH: graph,
-    Arm.TEMPORAL: temporal,
+ARMS: Mapping[Arm, Callable[[ArmInput], Awaitable[Hits]]] = {
+    Arm.SEMANTIC: run_semantic,
+    Arm.LEXICAL: run_lexical,
+    Arm.GRAPH: run_graph,
+    Arm.TEMPORAL: run_temporal,
 }
 
 
-async def run_arms(field: Field) -> dict[Arm, Found]:
+async def run_arms(field: ArmInput) -> dict[Arm, ArmResult]:
     """Run the arms of the settings at once, each until its deadline; none can break another."""
     async with asyncio.TaskGroup() as group:  # takes the arms with it when the recall is cancelled
-        tasks = {arm: group.create_task(_timed(arm, field)) for arm in field.settings.arms}
+        tasks = {arm: group.create_task(_run_timed(arm, field)) for arm in field.settings.arms}
     return {arm: task.result() for arm, task in tasks.items()}
 
 
-async def _timed(arm: Arm, field: Field) -> Found:
-    tried = await attempted(lambda: ARMS[arm](field), NOTHING, field.settings.deadline_s)
-    report = tried.report(arm.value, len(tried.found.refs))
-    return Found(hits=tried.found, report=replace(report, note=report.note or tried.found.note))
+async def _run_timed(arm: Arm, field: ArmInput) -> ArmResult:
+    tried = await run_until_deadline(lambda: ARMS[arm](field), NO_HITS, field.settings.deadline_s)
+    report = tried.report(arm.value, len(tried.result.refs))
+    return ArmResult(hits=tried.result, report=replace(report, note=report.note or tried.result.note))
 
 
-async def attempted(find: Callable[[], Awaitable[T]], nothing: T, deadline_s: float) -> Attempt[T]:
-    """Look until the deadline, in seconds; ``nothing`` was found where that is idle, takes too long or breaks."""
+async def run_until_deadline(find: Callable[[], Awaitable[T]], default: T, deadline_s: float) -> Attempt[T]:
+    """Look until the deadline, in seconds; ``default`` was found where that is idle, takes too long or breaks."""
     began = time.perf_counter()
-    found, status, note = nothing, ArmStatus.OK, ""
+    found, status, note = default, ArmStatus.OK, ""
     deadline = asyncio.timeout(deadline_s)
     try:
         async with deadline:
             found = await find()
-    except Idle as exc:
+    except ArmIdle as exc:
         status, note = ArmStatus.IDLE, str(exc)
     except Exception as exc:  # whatever breaks an arm is told in the receipt; the others go on
         status, note = ArmStatus.FAILED, f"{type(exc).__name__}: {exc}"
         if isinstance(exc, TimeoutError) and deadline.expired():  # a store has timeouts of its own
             status, note = ArmStatus.TIMEOUT, f"no answer within {deadline_s} s"
-    return Attempt(found=found, status=status, note=note, seconds=time.perf_counter() - began)
+    return Attempt(result=found, status=status, note=note, seconds=time.perf_counter() - began)
 
 
-async def _walk(field: Field, entries: Sequence[dict[int, float]], *, in_time: bool = False) -> list[dict[int, float]]:
+async def _spread_activation(
+    field: ArmInput, entries: Sequence[dict[int, float]], *, in_time: bool = False
+) -> list[dict[int, float]]:
     """Return the activation of each tier after the effort's steps, that of its entries included.
 
     ``in_time`` never leaves the time asked about. All tiers go a step at once; no link leads from one into another.
     """
     spread = field.settings.spread
     activations, frontiers = [dict(one) for one in entries], [dict(one) for one in entries]
-    for _ in range(field.reach.steps):
-        refs = [ref for frontier in frontiers for ref in strongest(frontier, spread.frontier)]
+    for _ in range(field.budget.steps):
+        refs = [ref for frontier in frontiers for ref in select_strongest(frontier, spread.frontier)]
         if not refs:
             break
         edges = await field.search.edges(np.array(refs, dtype=np.int64), spread.fan_out)
-        reached = [step(frontier, edges, spread) for frontier in frontiers]
+        reached = [spread_step(frontier, edges, spread) for frontier in frontiers]
         if in_time:
-            reached = await _within_time(field, reached)
+            reached = await _keep_within_time(field, reached)
         frontiers = [
             {ref: a for ref, a in one.items() if a > activation.get(ref, 0.0)}
             for one, activation in zip(reached, activations, strict=True)
         ]
-        activations = [merged(activation, one) for activation, one in zip(activations, reached, strict=True)]
+        activations = [merge_activation(activation, one) for activation, one in zip(activations, reached, strict=True)]
     return activations
 
 
-async def _within_time(field: Field, reached: Sequence[dict[int, float]]) -> list[dict[int, float]]:
+async def _keep_within_time(field: ArmInput, reached: Sequence[dict[int, float]]) -> list[dict[int, float]]:
     """Return what of it overlaps the time asked about (equation 13)."""
     refs = np.array([ref for one in reached for ref in one], dtype=np.int64)
     inside = set(refs[await field.search.within_time(refs)].tolist()) if len(refs) else set[int]()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Final
+from typing import ClassVar, Final
 
 from recollect.domain.time import Interval
-from recollect.models.language import LanguageModel, Prompt, Role
-from recollect.models.timereader import whole_days
-from recollect.text.fence import DATA_RULE, fenced
+from recollect.models.language import LanguageModel, ModelRole, Prompt
+from recollect.models.time_reader import make_day_range
+from recollect.text.fencing import DATA_RULE, fence_text
 
 OPERATION: Final = "recall.time"
 
@@ -23,12 +23,14 @@ _SYSTEM: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimeRead:
+class TimeReply:
     """The days a question asks about.
 
     Raises:
         ValueError: a day is missing or none of the calendar, or the last comes before the first.
     """
+
+    __pydantic_config__: ClassVar = {"title": "TimeRead"}  # its name in requests to a model, recorded ones too
 
     found: bool = field(metadata={"description": "whether the question asks about days that can be told"})
     start: str | None = field(default=None, metadata={"description": "the first day, YYYY-MM-DD"})
@@ -45,7 +47,7 @@ class TimeRead:
         Raises:
             ValueError: there is none.
         """
-        return _day("start", self.start), _day("end", self.end)
+        return _parse_day("start", self.start), _parse_day("end", self.end)
 
 
 class LanguageTimeReader:
@@ -66,22 +68,22 @@ class LanguageTimeReader:
             LimitReached: the tokens granted are used up.
             ModelUnavailable: the model could not be reached.
         """
-        reply = await self._model.generate(time_prompt(question, now), TimeRead)
-        return whole_days(*reply.value.days, now.tzinfo) if reply.value.found else None
+        reply = await self._model.generate(build_time_prompt(question, now), TimeReply)
+        return make_day_range(*reply.value.days, now.tzinfo) if reply.value.found else None
 
 
-def time_prompt(question: str, now: datetime) -> Prompt:
+def build_time_prompt(question: str, now: datetime) -> Prompt:
     """What the model is asked: today, with its weekday, and the question."""
     return Prompt(
-        role=Role.ASSIST,
+        role=ModelRole.ASSIST,
         operation=OPERATION,
         subject=question,
         system=_SYSTEM + DATA_RULE,
-        text=f"Today is {now:%A}, {now:%Y-%m-%d}.\n\n{fenced('question', question)}",
+        text=f"Today is {now:%A}, {now:%Y-%m-%d}.\n\n{fence_text('question', question)}",
     )
 
 
-def _day(name: str, text: str | None) -> date:
+def _parse_day(name: str, text: str | None) -> date:
     if not text:
         raise ValueError(f"{name} is missing; give it, or set found to false")
     try:

@@ -10,24 +10,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from recollect.domain.items import Item
-from recollect.domain.queries import Probe, Query, Tier
-from recollect.domain.recalls import ArmStatus, Evidence, Recall, RecallReceipt, Why, evidence_of
+from recollect.domain.queries import Query, SearchProbe, Tier
+from recollect.domain.recalls import ArmRank, ArmStatus, Evidence, Recall, RecallReceipt, make_evidence
 from recollect.errors import RecallFailed
 from recollect.models.embedder import Embedder
 from recollect.models.reranker import Reranker
-from recollect.models.timereader import TimeReader
-from recollect.recall.arms import NOTHING, Field, Found, run_arms
-from recollect.recall.asked_time import analyse_question
-from recollect.recall.fuse import reciprocal_ranks, union, weighed
-from recollect.recall.rerank import reranked
-from recollect.recall.settings import Arm, Fusion, RecallSettings, weights_of
-from recollect.recall.trim import fitting
+from recollect.models.time_reader import TimeReader
+from recollect.recall.arms import NO_HITS, ArmInput, ArmResult, run_arms
+from recollect.recall.fusion import fuse_ranks, unite_rankings, weigh_signals
+from recollect.recall.rerank import rerank_items
+from recollect.recall.settings import Arm, Fusion, RecallSettings, select_weights
+from recollect.recall.time_reading import analyse_question
+from recollect.recall.trim import count_fitting
 from recollect.store.protocol import StoreReader
 from recollect.store.search import Hits, Refs, Search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class RankedItem:
     """An item with its fused score."""
 
     ref: int
@@ -69,10 +69,10 @@ class TemprRetriever:
         analysed = await analyse_question(query, speakers, self._embedder, self._time_reader, settings)
         kinds = [tier.kinds for tier in query.tiers]
         search = await reader.search(analysed.probe, query.scope, settings.weights, kinds)
-        reach = settings.reaches[query.effort]
+        reach = settings.budgets[query.effort]
         reach = replace(reach, candidates=max(reach.candidates, *(tier.limit for tier in tiers)))
-        found = await run_arms(Field(search=search, probe=analysed.probe, reach=reach, settings=settings))
-        _require_one(found)
+        found = await run_arms(ArmInput(search=search, probe=analysed.probe, budget=reach, settings=settings))
+        _require_working_arm(found)
         fused = await self._fuse(found, search, analysed.probe, len(tiers))
         loaded = await self._load(search, fused, tiers)
         ordered, notes = await self._rerank(query.text, loaded)
@@ -97,34 +97,33 @@ class TemprRetriever:
         )
 
     async def _fuse(
-        self, found: Mapping[Arm, Found], search: Search, probe: Probe, tiers: int
+        self, found: Mapping[Arm, ArmResult], search: Search, probe: SearchProbe, tiers: int
     ) -> list[tuple[Refs, Sequence[float]]]:
         """Return every candidate of each tier, best first, with its score."""
-        rankings = [[hits.refs for hits in _hits_of(found, tier)] for tier in range(tiers)]
-        refs = [union(ranked) for ranked in rankings]
+        rankings = [[hits.refs for hits in _collect_hits(found, tier)] for tier in range(tiers)]
+        refs = [unite_rankings(ranked) for ranked in rankings]
         if self._settings.fusion is Fusion.RRF:
             scores = [
-                reciprocal_ranks(some, ranked, self._settings.rrf_k)
-                for some, ranked in zip(refs, rankings, strict=True)
+                fuse_ranks(some, ranked, self._settings.rrf_k) for some, ranked in zip(refs, rankings, strict=True)
             ]
         else:
             joined = np.concatenate(refs)
-            signals = await search.signals(joined, _activations(found, joined))
-            weights = weights_of(self._settings.weights, _working(found, probe))
-            scores = np.split(weighed(signals, weights), np.cumsum([len(some) for some in refs])[:-1])
+            signals = await search.signals(joined, _collect_activations(found, joined))
+            weights = select_weights(self._settings.weights, _list_working_arms(found, probe))
+            scores = np.split(weigh_signals(signals, weights), np.cumsum([len(some) for some in refs])[:-1])
         orders = [np.argsort(-own, kind="stable") for own in scores]
         return [(some[order], own[order].tolist()) for some, own, order in zip(refs, scores, orders, strict=True)]
 
     async def _load(
         self, search: Search, fused: Sequence[tuple[Refs, Sequence[float]]], tiers: Sequence[Tier]
-    ) -> list[list[Candidate]]:
+    ) -> list[list[RankedItem]]:
         """Load the first candidates of each tier: as many as may come back, or as the reranker looks at."""
         top = self._settings.rerank_top if self._reranker else 0
         first = [refs[: max(tier.limit, top)] for (refs, _), tier in zip(fused, tiers, strict=True)]
         items = dict(await search.load(np.concatenate(first)))
         return [
             [
-                Candidate(ref=ref, item=items[ref], score=score)
+                RankedItem(ref=ref, item=items[ref], score=score)
                 for ref, score in zip(refs.tolist(), scores, strict=False)
                 if ref in items
             ]
@@ -132,15 +131,15 @@ class TemprRetriever:
         ]
 
     async def _rerank(
-        self, question: str, tiers: Sequence[Sequence[Candidate]]
-    ) -> tuple[Sequence[Sequence[Candidate]], tuple[str, ...]]:
+        self, question: str, tiers: Sequence[Sequence[RankedItem]]
+    ) -> tuple[Sequence[Sequence[RankedItem]], tuple[str, ...]]:
         """Return the candidates in the reranker's order; in their own, with a note, where it is down."""
         if self._reranker is None or not any(tiers):
             return tiers, ()
         items = [[candidate.item for candidate in candidates] for candidates in tiers]
         try:
             async with asyncio.timeout(self._settings.rerank_deadline_s):
-                orders = await reranked(self._reranker, question, items, self._settings.rerank_top)
+                orders = await rerank_items(self._reranker, question, items, self._settings.rerank_top)
         except Exception as exc:  # whatever breaks a reranker, the fused order is still a good one
             note = f"the reranker {self._reranker.name} failed, the fused order stands: {type(exc).__name__}: {exc}"
             return tiers, (note,)
@@ -152,23 +151,23 @@ def _whole(query: Query) -> Tier:
     return Tier(kinds=query.scope.kinds, limit=query.limit, share=1.0)
 
 
-def _fitting(candidates: Sequence[Candidate], max_tokens: int | None) -> Sequence[Candidate]:
+def _fitting(candidates: Sequence[RankedItem], max_tokens: int | None) -> Sequence[RankedItem]:
     """Return the first candidates, as many as fit."""
-    return candidates[: fitting([one.item.tokens for one in candidates], max_tokens)]
+    return candidates[: count_fitting([one.item.tokens for one in candidates], max_tokens)]
 
 
-def _evidence(found: Mapping[Arm, Found], tier: int, candidates: Sequence[Candidate]) -> Iterator[Evidence]:
+def _evidence(found: Mapping[Arm, ArmResult], tier: int, candidates: Sequence[RankedItem]) -> Iterator[Evidence]:
     """Return the candidates of a tier as evidence."""
-    reasons = _reasons(found, tier, [one.ref for one in candidates])
-    return (evidence_of(one.item, one.score, reasons[one.ref]) for one in candidates)
+    reasons = _collect_ranks(found, tier, [one.ref for one in candidates])
+    return (make_evidence(one.item, one.score, reasons[one.ref]) for one in candidates)
 
 
-def _hits_of(found: Mapping[Arm, Found], tier: int) -> list[Hits]:
+def _collect_hits(found: Mapping[Arm, ArmResult], tier: int) -> list[Hits]:
     """Return what each arm found of a tier; an arm that found nothing at all has no tiers."""
-    return [hits[tier] if tier < len(hits := arm.hits.by_tier()) else NOTHING for arm in found.values()]
+    return [hits[tier] if tier < len(hits := arm.hits.by_tier()) else NO_HITS for arm in found.values()]
 
 
-def _require_one(found: Mapping[Arm, Found]) -> None:
+def _require_working_arm(found: Mapping[Arm, ArmResult]) -> None:
     """An empty answer must mean that there is nothing, not that nothing worked."""
     reports = [arm.report for arm in found.values()]
     broken = [r for r in reports if r.status in (ArmStatus.FAILED, ArmStatus.TIMEOUT)]
@@ -176,13 +175,13 @@ def _require_one(found: Mapping[Arm, Found]) -> None:
         raise RecallFailed("no arm answered: " + "; ".join(f"{report.arm}: {report.note}" for report in broken))
 
 
-def _working(found: Mapping[Arm, Found], probe: Probe) -> tuple[Arm, ...]:
+def _list_working_arms(found: Mapping[Arm, ArmResult], probe: SearchProbe) -> tuple[Arm, ...]:
     """Return the arms whose signals count: those that did not break. Without vectors, meaning is no signal."""
     working = (arm for arm, f in found.items() if f.report.status in (ArmStatus.OK, ArmStatus.IDLE))
     return tuple(arm for arm in working if arm is not Arm.SEMANTIC or probe.has_vector)
 
 
-def _activations(found: Mapping[Arm, Found], refs: Refs) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+def _collect_activations(found: Mapping[Arm, ArmResult], refs: Refs) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     """What the graph arm brought each candidate: float32 of shape ``(len(refs),)``."""
     brought = np.zeros(len(refs), dtype=np.float32)
     if arm := found.get(Arm.GRAPH):
@@ -192,12 +191,12 @@ def _activations(found: Mapping[Arm, Found], refs: Refs) -> np.ndarray[tuple[int
     return brought
 
 
-def _reasons(found: Mapping[Arm, Found], tier: int, refs: Sequence[int]) -> dict[int, tuple[Why, ...]]:
+def _collect_ranks(found: Mapping[Arm, ArmResult], tier: int, refs: Sequence[int]) -> dict[int, tuple[ArmRank, ...]]:
     """Return, for each of these candidates of a tier, the arms that brought it."""
-    reasons: dict[int, tuple[Why, ...]] = dict.fromkeys(refs, ())
-    for arm, hits in zip(found, _hits_of(found, tier), strict=True):
+    reasons: dict[int, tuple[ArmRank, ...]] = dict.fromkeys(refs, ())
+    for arm, hits in zip(found, _collect_hits(found, tier), strict=True):
         ranks = {ref: rank for rank, ref in enumerate(hits.refs.tolist(), start=1)}
         for ref in ranks.keys() & reasons.keys():
-            why = Why(arm=arm.value, rank=ranks[ref], score=float(hits.scores[ranks[ref] - 1]))
+            why = ArmRank(arm=arm.value, rank=ranks[ref], score=float(hits.scores[ranks[ref] - 1]))
             reasons[ref] = (*reasons[ref], why)
     return reasons

@@ -8,10 +8,10 @@ from itertools import islice
 from recollect.domain.items import Item
 from recollect.errors import ModelError
 from recollect.models.reranker import Reranker
-from recollect.text.when import describe
+from recollect.text.time_expressions import describe_interval
 
 
-async def reranked(reranker: Reranker, question: str, tiers: Sequence[Sequence[Item]], top: int) -> list[list[int]]:
+async def rerank_items(reranker: Reranker, question: str, tiers: Sequence[Sequence[Item]], top: int) -> list[list[int]]:
     """Return the positions of the items of each tier, best first, by one call of the reranker.
 
     The first ``top`` of a tier are in the reranker's order, the rest as they were.
@@ -20,24 +20,24 @@ async def reranked(reranker: Reranker, question: str, tiers: Sequence[Sequence[I
         ModelUnavailable: the reranker could not be reached.
         ModelError: it gave more or fewer scores than there are passages.
     """
-    passages = [passage(item) for items in tiers for item in items[:top]]
+    passages = [render_passage(item) for items in tiers for item in items[:top]]
     scores = await reranker.score(question, passages)
     if len(scores) != len(passages):
         raise ModelError(f"the reranker {reranker.name} gave {len(scores)} scores for {len(passages)} passages")
     left = iter(scores)
-    return [_order(list(islice(left, min(top, len(items)))), len(items)) for items in tiers]
+    return [_rank_positions(list(islice(left, min(top, len(items)))), len(items)) for items in tiers]
 
 
-def _order(scores: Sequence[float], count: int) -> list[int]:
+def _rank_positions(scores: Sequence[float], count: int) -> list[int]:
     """Return positions by their scores, those without a score last, as they were."""
     return [*sorted(range(len(scores)), key=lambda at: (-scores[at], at)), *range(len(scores), count)]
 
 
-def passage(item: Item) -> str:
+def render_passage(item: Item) -> str:
     """An item as a reranker reads it: when it was said, by whom, its words, and the times they speak of.
 
     Dates stand in the text because rerankers know nothing else of time (Hindsight, section 4.2.4).
     """
     said = f"[{item.mentioned:%d %B %Y}] {item.speaker}: {item.text}"
-    told = "; ".join(f"{o.words}: {describe(o.interval)}" for o in item.occurrences)
+    told = "; ".join(f"{o.words}: {describe_interval(o.interval)}" for o in item.occurrences)
     return f"{said} ({told})" if told else said

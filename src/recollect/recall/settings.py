@@ -28,7 +28,7 @@ class Fusion(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class SearchBudget:
     """What an effort buys: candidates an arm, entry points and steps of the graph walk."""
 
     candidates: int
@@ -73,11 +73,11 @@ class RecallSettings:
     rerank_deadline_s: float = 30.0
     read_time_deadline_s: float = 10.0
     spread: SpreadSettings = field(default_factory=SpreadSettings)
-    reaches: dict[Effort, Reach] = field(
+    budgets: dict[Effort, SearchBudget] = field(
         default_factory=lambda: {
-            Effort.LOW: Reach(candidates=64, entries=4, steps=1),
-            Effort.MID: Reach(candidates=200, entries=10, steps=1),
-            Effort.HIGH: Reach(candidates=600, entries=25, steps=3),
+            Effort.LOW: SearchBudget(candidates=64, entries=4, steps=1),
+            Effort.MID: SearchBudget(candidates=200, entries=10, steps=1),
+            Effort.HIGH: SearchBudget(candidates=600, entries=25, steps=3),
         }
     )
 
@@ -90,7 +90,7 @@ _SIGNALS = {
 }
 
 
-def weights_of(weights: Weights, arms: tuple[Arm, ...]) -> Weights:
+def select_weights(weights: Weights, arms: tuple[Arm, ...]) -> Weights:
     """The weights with those of arms that do not take part set to nothing."""
     silent = {name: 0.0 for arm, names in _SIGNALS.items() if arm not in arms for name in names}
     return replace(weights, **silent)

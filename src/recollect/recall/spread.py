@@ -10,7 +10,7 @@ from recollect.recall.settings import SpreadSettings
 from recollect.store.search import LINK_KINDS, Edges
 
 
-def step(active: Mapping[int, float], edges: Edges, settings: SpreadSettings) -> dict[int, float]:
+def spread_step(active: Mapping[int, float], edges: Edges, settings: SpreadSettings) -> dict[int, float]:
     """One step: what reaches each item is the most that any link brings it, ``A * w * decay * mu(kind)``.
 
     Activation never passes 1 (a multiplier above 1 favours a kind of link, it makes nothing more certain than its
@@ -27,12 +27,12 @@ def step(active: Mapping[int, float], edges: Edges, settings: SpreadSettings) ->
     return reached
 
 
-def strongest(activation: Mapping[int, float], count: int) -> list[int]:
+def select_strongest(activation: Mapping[int, float], count: int) -> list[int]:
     """The most active items; equal ones in the order of their numbers, so that a walk can be repeated."""
     return [ref for _, ref in sorted((-value, ref) for ref, value in activation.items())[:count]]
 
 
-def merged(known: Mapping[int, float], reached: Mapping[int, float]) -> dict[int, float]:
+def merge_activation(known: Mapping[int, float], reached: Mapping[int, float]) -> dict[int, float]:
     """Each item's highest activation over the steps."""
     both = dict(known)
     for ref, value in reached.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def fitting(tokens: Sequence[int], budget: int | None) -> int:
+def count_fitting(tokens: Sequence[int], budget: int | None) -> int:
     """How many of the first items fit a budget of tokens (Hindsight, equation 17): the first that does not ends it."""
     if budget is None:
         return len(tokens)

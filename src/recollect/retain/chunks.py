@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Final
 
 from recollect.domain.messages import Role, StoredMessage
-from recollect.retain.directory import normalise, short_hash
-from recollect.retain.turns import spoken
+from recollect.retain.directory import hash_short, normalize_surface
+from recollect.retain.turns import render_message
 
 _LONG_PIECE: Final = 20  # characters, blanks folded: more than a turn of phrase that two would happen to share
 _LONG_NUMBER: Final = 5  # digits: more than a year
@@ -22,7 +22,7 @@ _GROUPED: Final = re.compile(r"(?<!\d)\d++(?:[ .,/-]\d++)+")  # each digit is re
 class Chunk:
     """Messages of one session to read, in order, after a few of its earlier ones that help to understand them.
 
-    ``tokens`` is what the messages cost. ``agent`` is the agent's name; ``named`` says that it was chosen for the
+    ``tokens`` is what the messages cost. ``agent`` is the agent's name; ``names_agent`` says that it was chosen for the
     agent: where nobody did, a bank bears the name of whoever it is about, and a speaker of that name is not the agent.
     """
 
@@ -30,7 +30,7 @@ class Chunk:
     messages: tuple[StoredMessage, ...]
     tokens: int
     agent: str
-    named: bool
+    names_agent: bool
 
     @property
     def session(self) -> str:
@@ -44,35 +44,35 @@ class Chunk:
     @property
     def key(self) -> str:
         """Stands for its messages in ids: so that a second reading of the same ones replaces the first."""
-        return short_hash(self.session, *(message.id for message in self.messages))
+        return hash_short(self.session, *(message.id for message in self.messages))
 
     @property
-    def shown(self) -> tuple[StoredMessage, ...]:
+    def all_messages(self) -> tuple[StoredMessage, ...]:
         """The messages in the order in which they are numbered, from 1."""
         return (*self.context, *self.messages)
 
-    def by_agent(self, message: StoredMessage) -> bool:
+    def is_by_agent(self, message: StoredMessage) -> bool:
         """Whether the bank's own agent said it: an assistant, or somebody of the agent's name."""
-        named = self.named and normalise(message.speaker) == normalise(self.agent)
+        named = self.names_agent and normalize_surface(message.speaker) == normalize_surface(self.agent)
         return named or message.role is Role.ASSISTANT
 
-    def cited(self, numbers: Sequence[int]) -> list[StoredMessage]:
+    def get_messages(self, numbers: Sequence[int]) -> list[StoredMessage]:
         """The messages of these numbers, each once, in the order in which they are named."""
-        return [self.shown[number - 1] for number in dict.fromkeys(numbers)]
+        return [self.all_messages[number - 1] for number in dict.fromkeys(numbers)]
 
-    def require(self, numbers: Sequence[int], what: str) -> None:
+    def require_numbers(self, numbers: Sequence[int], what: str) -> None:
         """Hold numbers of messages against those that are shown.
 
         Raises:
             ValueError: there is none of a number, or all are of messages that were read before.
         """
-        if max(numbers) > len(self.shown):
-            raise ValueError(f"{what} names message {max(numbers)}; they are numbered 1 to {len(self.shown)}")
+        if max(numbers) > len(self.all_messages):
+            raise ValueError(f"{what} names message {max(numbers)}; they are numbered 1 to {len(self.all_messages)}")
         if max(numbers) <= len(self.context):
             raise ValueError(f"{what} comes from messages of the context alone; leave it out")
 
 
-def cut(costs: Sequence[int], budget: int) -> list[range]:
+def cut_by_budget(costs: Sequence[int], budget: int) -> list[range]:
     """Places of neighbours that cost at most the budget together; what costs more by itself stands alone."""
     starts, spent = [0] if costs else [], 0
     for place, cost in enumerate(costs):
@@ -83,27 +83,27 @@ def cut(costs: Sequence[int], budget: int) -> list[range]:
     return [range(start, stop) for start, stop in pairwise([*starts, len(costs)])]
 
 
-def quoted(text: str, cited: Sequence[StoredMessage], shown: Sequence[StoredMessage]) -> list[StoredMessage]:
+def find_quoted(text: str, cited: Sequence[StoredMessage], shown: Sequence[StoredMessage]) -> list[StoredMessage]:
     """The messages that a text repeats without citing them: a number, or a long piece word for word, that stands in
     one of them and in none that is cited. What is forgotten with a message must not rest on a model's word alone.
     """
-    said, known = _folded(text), [_folded(spoken(message)) for message in cited]
+    said, known = _fold_text(text), [_fold_text(render_message(message)) for message in cited]
     pieces = {said[at : at + _LONG_PIECE] for at in range(len(said) - _LONG_PIECE + 1)}
     pieces = {piece for piece in pieces if not any(piece in one for one in known)}
-    numbers = _numbers(said).difference(*map(_numbers, known))
-    others = [(message, _folded(spoken(message))) for message in shown if message not in cited]
+    numbers = _find_numbers(said).difference(*map(_find_numbers, known))
+    others = [(message, _fold_text(render_message(message))) for message in shown if message not in cited]
     return [
         message
         for message, words in others
-        if not numbers.isdisjoint(_numbers(words)) or any(piece in words for piece in pieces)
+        if not numbers.isdisjoint(_find_numbers(words)) or any(piece in words for piece in pieces)
     ]
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _numbers(text: str) -> set[str]:
+def _find_numbers(text: str) -> set[str]:
     """Its long numbers, as digits alone, however they are grouped."""
     runs = {run for run in _DIGITS.findall(text) if len(run) >= _LONG_NUMBER}
     grouped = {"".join(_DIGITS.findall(found)) for found in _GROUPED.findall(text)}

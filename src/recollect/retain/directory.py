@@ -1,6 +1,6 @@
 """What resolution reads of a bank's entities: their surface forms, who occurs with whom, and whom a name may mean.
 
-Held in memory, built from the store's rows, brought up to date by :meth:`Directory.apply`. A look-up of a known
+Held in memory, built from the store's rows, brought up to date by :meth:`EntityDirectory.apply`. A look-up of a known
 surface is one dictionary access; the candidates for a new one come out of blocks of bounded size, so that the cost of
 a write does not grow with the number of entities.
 """
@@ -20,8 +20,8 @@ from typing import Final
 from recollect.domain.entities import Entity, Mention, Merge
 
 CANDIDATES: Final = 20
-BLOCK: Final = 8
-LONG: Final = 6  # letters of a word from which on a spelling mistake is told from another name
+MAX_BLOCK_SIZE: Final = 8
+LONG_WORD: Final = 6  # letters of a word from which on a spelling mistake is told from another name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +47,11 @@ class UndoPlan:
     added: tuple[Mention, ...]
 
 
-class Blocks:
+class NameBlocks:
     """Which entities share a word, an end of a long word, or the whole name: where candidates are looked for.
 
-    A block keeps at least the :data:`BLOCK` most recently seen of its members and fewer than twice as many. An entity
-    that a full block has dropped must be added again when it is seen again; ``evicted`` are those.
+    A block keeps at least the :data:`MAX_BLOCK_SIZE` most recently seen of its members and fewer than twice as many. An
+    entity that a full block has dropped must be added again when it is seen again; ``evicted`` are those.
     """
 
     def __init__(self, entity: Callable[[str], Entity]) -> None:
@@ -65,29 +65,29 @@ class Blocks:
     def fill(self, names: Mapping[str, Iterable[str]]) -> None:
         """Index entities, each with all its normalised names, into empty blocks: the latest first, so that each block
         is cut once and not over and over."""
-        for entity_id in latest(names, self._entity, len(names)):
-            for name in blocks_of(names[entity_id]):
+        for entity_id in select_latest(names, self._entity, len(names)):
+            for name in list_blocks(names[entity_id]):
                 members = self._members.setdefault(name, [])
-                if len(members) < BLOCK:
+                if len(members) < MAX_BLOCK_SIZE:
                     members.append(entity_id)
                 else:
                     self.evicted.add(entity_id)
 
     def add(self, entity_id: str, keys: Iterable[str]) -> None:
         """Add an entity to the blocks of these of its normalised names."""
-        for name in blocks_of(keys):
+        for name in list_blocks(keys):
             members = self._members.setdefault(name, [])
             if entity_id in members:
                 continue
             members.append(entity_id)
             # Dropping half at once, not one at a time, keeps the cost of a full block constant on average.
-            if len(members) >= 2 * BLOCK:
-                kept = latest(members, self._entity)
+            if len(members) >= 2 * MAX_BLOCK_SIZE:
+                kept = select_latest(members, self._entity)
                 self.evicted.update(set(members).difference(kept))
                 self._members[name] = kept
 
 
-class Directory:
+class EntityDirectory:
     """The entities of one bank. Reading never changes it; :meth:`apply` and :meth:`undo` do."""
 
     def __init__(
@@ -109,10 +109,10 @@ class Directory:
         self._owners: dict[str, str] = {}
         self._names: dict[str, tuple[str, ...]] = {}
         self._pairs: dict[str, set[str]] = {}
-        self._apart: set[tuple[str, str]] = {(merge.entity, normalise(merge.surface)) for merge in undone}
-        self._blocks = Blocks(self._entities.__getitem__)
-        for key, owner in _owners(self._entities, aliases).items():
-            self._name(owner, key)
+        self._apart: set[tuple[str, str]] = {(merge.entity, normalize_surface(merge.surface)) for merge in undone}
+        self._blocks = NameBlocks(self._entities.__getitem__)
+        for key, owner in _choose_owners(self._entities, aliases).items():
+            self._add_name(owner, key)
         self._blocks.fill(self._names)
         for one, other in pairs:
             self._add_pair(one, other)
@@ -122,52 +122,52 @@ class Directory:
 
     def __contains__(self, surface: object) -> bool:
         """Whether a surface is a known name, so that a directory can be ``find_names``'s ``known``."""
-        return isinstance(surface, str) and normalise(surface) in self._owners
+        return isinstance(surface, str) and normalize_surface(surface) in self._owners
 
     def entity(self, entity_id: str) -> Entity:
         """The entity of this id; ``KeyError`` where there is none."""
         return self._entities[entity_id]
 
-    def owner(self, key: str) -> str | None:
+    def find_owner(self, key: str) -> str | None:
         """The id of the entity that a normalised surface is known to mean."""
         return self._owners.get(key)
 
-    def names(self, entity_id: str) -> tuple[str, ...]:
+    def list_names(self, entity_id: str) -> tuple[str, ...]:
         """The normalised surfaces of an entity, in no promised order."""
         return self._names.get(entity_id, ())
 
-    def together(self, one: str, other: str) -> bool:
+    def has_pair(self, one: str, other: str) -> bool:
         """Whether an item mentions both entities."""
         return other in self._pairs.get(one, ())
 
-    def apart(self, entity_id: str, key: str) -> bool:
+    def is_kept_apart(self, entity_id: str, key: str) -> bool:
         """Whether a merge of this surface into this entity was undone."""
         return (entity_id, key) in self._apart
 
-    def block(self, name: str) -> Sequence[str]:
-        """Ids in a block (see :class:`Blocks`)."""
+    def get_block(self, name: str) -> Sequence[str]:
+        """Ids in a block (see :class:`NameBlocks`)."""
         return self._blocks.members(name)
 
-    def left_a_block(self, entity_id: str) -> bool:
+    def has_left_block(self, entity_id: str) -> bool:
         """Whether some full block has dropped this entity."""
         return entity_id in self._blocks.evicted
 
-    def candidates(self, surface: str) -> tuple[Entity, ...]:
+    def find_candidates(self, surface: str) -> tuple[Entity, ...]:
         """At most :data:`CANDIDATES` entities whose name this may be, the latest seen first."""
-        ids = choose(normalise(surface), self.block, self._entities.__getitem__)
-        return tuple(map(self._entities.__getitem__, latest(ids, self._entities.__getitem__, CANDIDATES)))
+        ids = choose_candidates(normalize_surface(surface), self.get_block, self._entities.__getitem__)
+        return tuple(map(self._entities.__getitem__, select_latest(ids, self._entities.__getitem__, CANDIDATES)))
 
     def apply(self, resolution: Resolution) -> None:
         """Take over what a resolution against this directory decided."""
         for entity in resolution.entities:
             before = self._entities.get(entity.id)
             self._entities[entity.id] = entity
-            if before is not None and entity.last_seen > before.last_seen and self.left_a_block(entity.id):
+            if before is not None and entity.last_seen > before.last_seen and self.has_left_block(entity.id):
                 self._blocks.add(entity.id, self._names[entity.id])
         for mention in resolution.mentions:
-            key = normalise(mention.surface)
+            key = normalize_surface(mention.surface)
             if key not in self._owners:
-                self._name(mention.entity, key)
+                self._add_name(mention.entity, key)
                 self._blocks.add(mention.entity, (key,))
         for one, other in resolution.pairs:
             self._add_pair(one, other)
@@ -177,15 +177,15 @@ class Directory:
 
         The old entity's co-occurrences stay as they are until the directory is built anew.
         """
-        key, old, new = normalise(plan.merge.surface), plan.merge.entity, plan.entity.id
+        key, old, new = normalize_surface(plan.merge.surface), plan.merge.entity, plan.entity.id
         self._apart.add((old, key))
         self._entities[new] = plan.entity
         self._names[old] = tuple(name for name in self._names.get(old, ()) if name != key)
-        self._name(new, key)
-        self._blocks = Blocks(self._entities.__getitem__)  # a person's act, rare enough to index all again
+        self._add_name(new, key)
+        self._blocks = NameBlocks(self._entities.__getitem__)  # a person's act, rare enough to index all again
         self._blocks.fill(self._names)
 
-    def _name(self, entity_id: str, key: str) -> None:
+    def _add_name(self, entity_id: str, key: str) -> None:
         self._owners[key] = entity_id
         self._names[entity_id] = (*self._names.get(entity_id, ()), key)
 
@@ -195,17 +195,17 @@ class Directory:
             self._pairs.setdefault(other, set()).add(one)
 
 
-def _owners(entities: Mapping[str, Entity], aliases: Iterable[tuple[str, str, int]]) -> dict[str, str]:
+def _choose_owners(entities: Mapping[str, Entity], aliases: Iterable[tuple[str, str, int]]) -> dict[str, str]:
     """Each normalised surface with the entity that it means: the one that was most often called so.
 
     Two entities share a surface only where a store was changed by hand; an entity's own name counts first.
     """
     counts: dict[tuple[str, str], int] = {}
     for entity in sorted(entities.values(), key=lambda entity: (entity.first_seen, entity.id)):
-        counts[normalise(entity.name), entity.id] = 0
+        counts[normalize_surface(entity.name), entity.id] = 0
     for entity_id, surface, count in aliases:
         if entity_id in entities:
-            claim = normalise(surface), entity_id
+            claim = normalize_surface(surface), entity_id
             counts[claim] = counts.get(claim, 0) + count
     owners: dict[str, str] = {}
     for (key, claimant), count in counts.items():
@@ -215,24 +215,24 @@ def _owners(entities: Mapping[str, Entity], aliases: Iterable[tuple[str, str, in
     return owners
 
 
-def latest(ids: Iterable[str], entity: Callable[[str], Entity], count: int = BLOCK) -> list[str]:
+def select_latest(ids: Iterable[str], entity: Callable[[str], Entity], count: int = MAX_BLOCK_SIZE) -> list[str]:
     """The most recently seen of some entities, the latest first; the larger id where times are equal."""
     return nlargest(count, ids, key=lambda entity_id: (entity(entity_id).last_seen, entity_id))
 
 
-def choose(key: str, block: Callable[[str], Sequence[str]], entity: Callable[[str], Entity]) -> list[str]:
+def choose_candidates(key: str, block: Callable[[str], Sequence[str]], entity: Callable[[str], Entity]) -> list[str]:
     """Ids of the candidates for a normalised surface, in no order: those that share most blocks with it, then the
     most recently seen."""
     shared: Counter[str] = Counter()
-    for name in blocks_of((key,)):
+    for name in list_blocks((key,)):
         members = block(name)
-        shared.update(members if len(members) <= BLOCK else latest(members, entity))
+        shared.update(members if len(members) <= MAX_BLOCK_SIZE else select_latest(members, entity))
     if len(shared) <= CANDIDATES:
         return list(shared)
     return nlargest(CANDIDATES, shared, key=lambda one: (shared[one], entity(one).last_seen, one))
 
 
-def blocks_of(keys: Iterable[str]) -> tuple[str, ...]:
+def list_blocks(keys: Iterable[str]) -> tuple[str, ...]:
     """The blocks of some normalised names; resolution merges no two names that share none.
 
     The name without blanks; its words (for "Ada" in "Ada Lovelace"); the first letter with the last word ("A.
@@ -246,28 +246,28 @@ def blocks_of(keys: Iterable[str]) -> tuple[str, ...]:
         for place, word in enumerate(words):
             if word not in _COMMON:
                 names[":" + word] = None
-            if len(word) >= LONG:
-                names.update(dict.fromkeys(_frames(words, place, word)))
+            if len(word) >= LONG_WORD:
+                names.update(dict.fromkeys(_make_frames(words, place, word)))
         if len(words) > 1:
             names[f"|{words[0][0]} {words[-1]}"] = None
     return tuple(names)
 
 
-def _frames(words: Sequence[str], place: int, word: str) -> tuple[str, ...]:
+def _make_frames(words: Sequence[str], place: int, word: str) -> tuple[str, ...]:
     if len(words) == 1:
         return f"<{word[:4]}*{word[-1]}", f">{word[0]}*{word[-4:]}"
     return (" ".join((*words[:place], f"{word[0]}*{word[-1]}", *words[place + 1 :])),)
 
 
 @lru_cache(maxsize=1 << 16)
-def normalise(surface: str) -> str:
+def normalize_surface(surface: str) -> str:
     """A surface without what does not tell names apart: case, accents, punctuation, a possessive, a leading "the".
 
     Dotted or spaced initials become one word ("J. K. Rowling" and "JK Rowling" are "jk rowling"). A surface of
     nothing but signs stays as it is, without blanks around it.
     """
     plain = _APOSTROPHES.sub("", _POSSESSIVE.sub("", surface.strip())).replace("&", " and ")
-    words = _WORD.findall(plain.casefold()) if plain.isascii() else _unaccented(plain).split()
+    words = _WORD.findall(plain.casefold()) if plain.isascii() else _strip_accents(plain).split()
     if len(words) > 1 and words[0] == "the":
         words = words[1:]
     if not words:
@@ -275,7 +275,7 @@ def normalise(surface: str) -> str:
     return _INITIALS.sub(lambda hit: hit[0].replace(" ", ""), " ".join(words))
 
 
-def _unaccented(text: str) -> str:
+def _strip_accents(text: str) -> str:
     """Casefolded letters and digits without accents; all else is a blank.
 
     Only marks above and below letters are accents: the signs that make other letters of a Japanese or an Indic one
@@ -286,14 +286,14 @@ def _unaccented(text: str) -> str:
     return "".join(char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in kept)
 
 
-def short_hash(*parts: str) -> str:
+def hash_short(*parts: str) -> str:
     """Sixteen hexadecimal digits (64 bits) that stand for some strings; lone surrogates are allowed."""
     return sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def entity_id(key: str) -> str:
+def make_entity_id(key: str) -> str:
     """The id of the entity first seen under a normalised name."""
-    return f"entity:{short_hash(key)}"
+    return f"entity:{hash_short(key)}"
 
 
 _COMMON: Final = frozenset(("of", "the", "and", "de", "la", "del", "da", "van", "von", "der", "den", "di", "du"))

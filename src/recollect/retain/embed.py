@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from recollect.domain.items import Item, ItemKind
 from recollect.models.embedder import Embedder
-from recollect.retain.turns import Turn, turn_from
+from recollect.retain.turns import Turn, restore_turn
 from recollect.store.protocol import StoreReader
-from recollect.text.when import describe
+from recollect.text.time_expressions import describe_interval
 
 Floats = NDArray[np.float32]
 
@@ -49,15 +49,15 @@ async def embed_items(items: Sequence[Item], reader: StoreReader, embedder: Embe
     sources = {m.id: m for m in await reader.messages({s for at in turns for s in items[at].sources})}
     vectors = np.zeros((len(items), embedder.dimension), dtype=np.float32)
     if turns:
-        rebuilt = [turn_from(items[at], [sources[s] for s in items[at].sources]) for at in turns]
+        rebuilt = [restore_turn(items[at], [sources[s] for s in items[at].sources]) for at in turns]
         vectors[turns] = await embed_turns(rebuilt, embedder)
     if rest:
-        vectors[rest] = await embedder.embed([embedded_text(items[at]) for at in rest])
+        vectors[rest] = await embedder.embed([text_to_embed(items[at]) for at in rest])
     return vectors
 
 
-def embedded_text(item: Item) -> str:
+def text_to_embed(item: Item) -> str:
     """An item's text with its times in words, where it does not say them itself (section 4.1.2)."""
-    said = (describe(occurrence.interval) for occurrence in item.occurrences)
+    said = (describe_interval(occurrence.interval) for occurrence in item.occurrences)
     unsaid = [words for words in dict.fromkeys(said) if words not in item.text]
     return f"{item.text} ({'; '.join(unsaid)})" if unsaid else item.text

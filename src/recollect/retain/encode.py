@@ -12,25 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.changes import Changeset, Session
-from recollect.domain.items import IndexedItem, Item, Stage
+from recollect.domain.items import IndexedItem, Item, ItemStage
 from recollect.domain.links import Link
 from recollect.domain.messages import Message, StoredMessage
 from recollect.errors import MessageConflict
 from recollect.models.embedder import Embedder
 from recollect.retain.directory import Resolution
 from recollect.retain.embed import embed_turns
-from recollect.retain.extract import Extracted, extract, item_of
-from recollect.retain.known_names import KnownNames
-from recollect.retain.likeness import ResolveSettings
-from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
-from recollect.retain.resolve import Found, resolve
+from recollect.retain.entity_directory import DirectoryCache
+from recollect.retain.extract import ExtractedTurn, extract_turn, make_item
+from recollect.retain.extractive_summary import extract_summary, index_summaries, make_summary_id
+from recollect.retain.link import LinkSettings, make_entity_links, make_semantic_links, make_temporal_links
+from recollect.retain.name_similarity import ResolveSettings
+from recollect.retain.resolve import NameOccurrence, resolve_names
 from recollect.retain.segments import SegmentSettings
-from recollect.retain.summarise import extracted, index_summaries, summary_id
-from recollect.retain.turns import Turn, earlier, turn_from, turns_of
-from recollect.retain.windowing import Sealed, windowed
+from recollect.retain.turns import Turn, group_turns, list_earlier_turns, restore_turn
+from recollect.retain.windowing import SealedSegment, window_messages
 from recollect.store.capabilities import SegmentReader, require_segments
-from recollect.store.protocol import Known, StoreReader
-from recollect.store.torn import Torn
+from recollect.store.forget_plan import ForgetPlan
+from recollect.store.protocol import Lookup, StoreReader
 from recollect.text.tokens import count_all
 
 Floats = NDArray[np.float32]
@@ -60,41 +60,41 @@ class TurnEncoder:
     """
 
     def __init__(
-        self, embedder: Embedder, *, names: KnownNames | None = None, settings: EncodeSettings | None = None
+        self, embedder: Embedder, *, names: DirectoryCache | None = None, settings: EncodeSettings | None = None
     ) -> None:
         self._embedder = embedder
-        self._names = names or KnownNames()
+        self._names = names or DirectoryCache()
         self._settings = settings or EncodeSettings()
 
     async def encode(
         self, messages: Sequence[Message], *, session: str, reader: StoreReader, now: datetime
     ) -> Changeset:
         """Derive what to store. See :class:`recollect.ports.Encoder`."""
-        known = await reader.known([session], [message.id for message in messages if message.id])
-        stored = _new_messages(messages, session, known, now)
+        known = await reader.look_up([session], [message.id for message in messages if message.id])
+        stored = _make_messages(messages, session, known, now)
         if not stored:
             return Changeset()
-        turns = await self._turns(stored, session, known, reader)
+        turns = await self._group_turns(stored, session, known, reader)
         changes = replace(
             await self._derive(turns, known, reader),
             sessions=(Session(id=session, started=min(message.at for message in stored)),),
             messages=tuple(stored),
         )
-        return await self._windowed(changes, known, reader)
+        return await self._add_windows(changes, known, reader)
 
-    async def encode_again(self, torn: Torn, *, reader: StoreReader) -> Changeset:
+    async def encode_remaining(self, plan: ForgetPlan, *, reader: StoreReader) -> Changeset:
         """Derive anew what is left of turns, and of segments' summaries, that lose some of their messages.
 
         What goes is still there meanwhile. Each turn is made of its own messages alone: an answer never comes to stand
         under another question. A summary is an extract again, whoever made the one that goes.
         """
-        known = await reader.known([], [])
-        turns = [turn_from(item, torn.left) for item in torn.turns]
+        known = await reader.look_up([], [])
+        turns = [restore_turn(item, plan.remaining) for item in plan.turns]
         changes = await self._derive(turns, known, reader) if turns else Changeset()
-        summed = await _summed((one.segment.number for one in torn.segments), reader)
-        left = [one for one in torn.segments if one.segment.number in summed]
-        sealed = [Sealed(segment=one.segment, messages=one.left) for one in left]
-        extracts = await self._extracts(sealed, known, reader)
+        summed = await _find_summarized((one.segment.number for one in plan.segments), reader)
+        left = [one for one in plan.segments if one.segment.number in summed]
+        sealed = [SealedSegment(segment=one.segment, messages=one.remaining) for one in left]
+        extracts = await self._make_extracts(sealed, known, reader)
         return replace(changes, items=(*changes.items, *extracts))
 
     async def catch_up(self, *, reader: StoreReader) -> Changeset:
@@ -102,68 +102,70 @@ class TurnEncoder:
 
         Segments that were made without a summary are summed up, where summaries are asked for.
         """
-        known = await reader.known([], [])
-        changes = await self._windowed(Changeset(), known, reader)
+        known = await reader.look_up([], [])
+        changes = await self._add_windows(Changeset(), known, reader)
         settings = self._settings.segments
-        bare = await _bare(require_segments(reader)) if settings and settings.summaries else []
-        return replace(changes, items=(*changes.items, *await self._extracts(bare, known, reader)))
+        bare = await _list_unsummarized(require_segments(reader)) if settings and settings.summaries else []
+        return replace(changes, items=(*changes.items, *await self._make_extracts(bare, known, reader)))
 
-    async def _windowed(self, changes: Changeset, known: Known, reader: StoreReader) -> Changeset:
+    async def _add_windows(self, changes: Changeset, known: Lookup, reader: StoreReader) -> Changeset:
         """The changes with what their messages do to the segments, and the extracts of those that are full."""
         settings = self._settings.segments
-        made = await windowed(changes.messages, require_segments(reader), settings) if settings else None
+        made = await window_messages(changes.messages, require_segments(reader), settings) if settings else None
         if made is None:
             return changes
         sealed = made.sealed if settings and settings.summaries else ()
-        items = (*changes.items, *await self._extracts(sealed, known, reader))
+        items = (*changes.items, *await self._make_extracts(sealed, known, reader))
         return replace(changes, items=items, segments=made.segments, stream=made.stream)
 
-    async def _extracts(self, sealed: Sequence[Sealed], known: Known, reader: StoreReader) -> tuple[IndexedItem, ...]:
+    async def _make_extracts(
+        self, sealed: Sequence[SealedSegment], known: Lookup, reader: StoreReader
+    ) -> tuple[IndexedItem, ...]:
         if not sealed:
             return ()
-        directory = await self._names.at(known, reader)
-        items = await asyncio.to_thread(lambda: [extracted(s.segment, s.messages, directory) for s in sealed])
+        directory = await self._names.directory_at(known, reader)
+        items = await asyncio.to_thread(lambda: [extract_summary(s.segment, s.messages, directory) for s in sealed])
         return await index_summaries(items, self._embedder)
 
-    async def _turns(
-        self, stored: Sequence[StoredMessage], session: str, known: Known, reader: StoreReader
+    async def _group_turns(
+        self, stored: Sequence[StoredMessage], session: str, known: Lookup, reader: StoreReader
     ) -> list[Turn]:
-        end = known.ends[session]
-        last = turn_from(end.last, await reader.messages(end.last.sources)) if end.last else None
-        return turns_of(stored, last=last)
+        end = known.session_ends[session]
+        last = restore_turn(end.last, await reader.messages(end.last.sources)) if end.last else None
+        return group_turns(stored, last=last)
 
-    async def _derive(self, turns: Sequence[Turn], known: Known, reader: StoreReader) -> Changeset:
-        directory = await self._names.at(known, reader)
+    async def _derive(self, turns: Sequence[Turn], known: Lookup, reader: StoreReader) -> Changeset:
+        directory = await self._names.directory_at(known, reader)
         speakers = frozenset(await reader.speakers()) | {part.message.speaker for turn in turns for part in turn.parts}
         people = speakers - _ROLES
         # Embedding leaves Python for most of its time, or waits for a server: texts are read meanwhile.
         vectors, extracted = await asyncio.gather(
             embed_turns(turns, self._embedder),
-            asyncio.to_thread(lambda: [extract(turn, directory, people) for turn in turns]),
+            asyncio.to_thread(lambda: [extract_turn(turn, directory, people) for turn in turns]),
         )
         links = self._settings.links
         nearest = await reader.nearest(vectors, links.semantic + 1, links.semantic_threshold)
-        items = await asyncio.to_thread(_items, turns, extracted)
+        items = await asyncio.to_thread(_make_items, turns, extracted)
         indexed = [
             IndexedItem(item=item, vector=vector, terms=entry.terms, asks=entry.asks)
             for item, entry, vector in zip(items, extracted, vectors, strict=True)
         ]
-        resolution = resolve(_found(extracted), directory, self._settings.resolve)
+        resolution = resolve_names(_list_names(extracted), directory, self._settings.resolve)
         return Changeset(
-            author=self._names.propose(resolution),
+            author=self._names.propose_change(resolution),
             items=tuple(indexed),
-            links=await self._links(indexed, nearest, resolution, known, reader),
+            links=await self._make_links(indexed, nearest, resolution, known, reader),
             entities=resolution.entities,
             mentions=resolution.mentions,
             merges=resolution.merges,
         )
 
-    async def _links(
+    async def _make_links(
         self,
         indexed: Sequence[IndexedItem],
         nearest: Nearest,
         resolution: Resolution,
-        known: Known,
+        known: Lookup,
         reader: StoreReader,
     ) -> tuple[Link, ...]:
         settings = self._settings.links
@@ -171,60 +173,60 @@ class TurnEncoder:
         again = {entry.item.id for entry in indexed}
         entities = sorted({mention.entity for mention in resolution.mentions})
         recent = await reader.recent_mentions(entities, settings.entity + 1)
-        before = sorted((item for item in known.recent if item.id not in again), key=lambda item: item.mentioned)
+        before = sorted((item for item in known.recent_items if item.id not in again), key=lambda item: item.mentioned)
         return (
-            *temporal_links([entry.item for entry in indexed], before, settings),
-            *semantic_links(indexed, nearest, settings),
-            *entity_links(resolution.mentions, recent, settings),
+            *make_temporal_links([entry.item for entry in indexed], before, settings),
+            *make_semantic_links(indexed, nearest, settings),
+            *make_entity_links(resolution.mentions, recent, settings),
         )
 
 
-async def _summed(numbers: Iterable[int], reader: StoreReader) -> set[int]:
+async def _find_summarized(numbers: Iterable[int], reader: StoreReader) -> set[int]:
     """Those of these segments that have a summary."""
-    return {item.order for item in await reader.items(map(summary_id, numbers))}
+    return {item.order for item in await reader.items(map(make_summary_id, numbers))}
 
 
-async def _bare(reader: SegmentReader) -> list[Sealed]:
+async def _list_unsummarized(reader: SegmentReader) -> list[SealedSegment]:
     """The segments that were sealed without a summary."""
-    sealed = [segment for segment in await reader.segments() if segment.sealed]
-    summed = await _summed((segment.number for segment in sealed), reader)
+    sealed = [segment for segment in await reader.segments() if segment.is_sealed]
+    summed = await _find_summarized((segment.number for segment in sealed), reader)
     bare = [segment for segment in sealed if segment.number not in summed]
     messages = await reader.segment_messages([segment.number for segment in bare])
-    return [Sealed(segment=segment, messages=tuple(messages.get(segment.number, ()))) for segment in bare]
+    return [SealedSegment(segment=segment, messages=tuple(messages.get(segment.number, ()))) for segment in bare]
 
 
-def _items(turns: Sequence[Turn], extracted: Sequence[Extracted]) -> list[Item]:
+def _make_items(turns: Sequence[Turn], extracted: Sequence[ExtractedTurn]) -> list[Item]:
     tokens = count_all([turn.text for turn in turns])
-    items = [item_of(turn, entry, cost) for turn, entry, cost in zip(turns, extracted, tokens, strict=True)]
-    return [_staged(item, turn) for item, turn in zip(items, turns, strict=True)]
+    items = [make_item(turn, entry, cost) for turn, entry, cost in zip(turns, extracted, tokens, strict=True)]
+    return [_add_stages(item, turn) for item, turn in zip(items, turns, strict=True)]
 
 
-def _staged(item: Item, turn: Turn) -> Item:
+def _add_stages(item: Item, turn: Turn) -> Item:
     """The item with what it was before an answer came in a later call."""
-    before = earlier(turn)
+    before = list_earlier_turns(turn)
     if not before:
         return item
     tokens = count_all([then.text for _, then in before])
     stages = [
-        Stage(until=until, sources=len(then.parts), characters=len(then.text), tokens=cost)
+        ItemStage(until=until, sources=len(then.parts), characters=len(then.text), tokens=cost)
         for (until, then), cost in zip(before, tokens, strict=True)
     ]
     return replace(item, recorded=turn.parts[0].message.recorded, stages=tuple(stages))
 
 
-def _found(extracted: Sequence[Extracted]) -> list[Found]:
+def _list_names(extracted: Sequence[ExtractedTurn]) -> list[NameOccurrence]:
     return [name for entry in extracted for name in entry.names]
 
 
-def _new_messages(messages: Sequence[Message], session: str, known: Known, now: datetime) -> list[StoredMessage]:
+def _make_messages(messages: Sequence[Message], session: str, known: Lookup, now: datetime) -> list[StoredMessage]:
     """The messages that the bank does not have, with ids, times and places.
 
     Raises:
         MessageConflict: an id is kept already with other words, speaker or session.
     """
     stored: list[StoredMessage] = []
-    seen = dict(known.kept)
-    position = known.ends[session].messages
+    seen = dict(known.stored)
+    position = known.session_ends[session].messages
     for message in messages:
         kept = StoredMessage(
             id=message.id or f"m{secrets.token_hex(8)}",

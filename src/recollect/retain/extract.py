@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.items import Item, ItemKind, Occurrence
-from recollect.retain.resolve import Found
-from recollect.retain.turns import Part, Turn, shown
+from recollect.retain.resolve import NameOccurrence
+from recollect.retain.turns import Turn, TurnPart, render_captions
 from recollect.text.names import find_names
-from recollect.text.terms import terms
-from recollect.text.when import describe, find_times
+from recollect.text.terms import extract_terms
+from recollect.text.time_expressions import describe_interval, find_times
 
 MOST_TIMES = 8
 MOST_NAMES = 12
@@ -21,34 +21,36 @@ _QUESTION_MARKS = ("?", "？", "؟")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extracted:
+class ExtractedTurn:
     """What a turn says: the times it speaks of, its terms (uint32), whether it asks, the names in it."""
 
     occurrences: tuple[Occurrence, ...]
     terms: NDArray[np.uint32]
     asks: bool
-    names: tuple[Found, ...]
+    names: tuple[NameOccurrence, ...]
 
 
-def extract(turn: Turn, known: Container[str], speakers: frozenset[str]) -> Extracted:
+def extract_turn(turn: Turn, known: Container[str], speakers: frozenset[str]) -> ExtractedTurn:
     """Read a turn. ``known`` are names met before, ``speakers`` those of the conversation.
 
     Times and names are read from the opening words alone. An assistant's answer is full of both, and hardly any of
     them happened to anybody; its words are searched all the same.
     """
     first = turn.parts[0]
-    occurrences = _occurrences(first)
+    occurrences = _find_occurrences(first)
     # The dates that relative words mean are searched along with the words themselves.
-    searched = [*(part.text for part in turn.parts), *(describe(o.interval) for o in occurrences)]
-    return Extracted(
+    searched = [*(part.text for part in turn.parts), *(describe_interval(o.interval) for o in occurrences)]
+    return ExtractedTurn(
         occurrences=occurrences,
-        terms=terms(searched[0]) if len(searched) == 1 else np.concatenate([terms(text) for text in searched]),
-        asks=len(turn.parts) == 1 and _asks(first),
-        names=_names(first, turn.id, known, speakers),
+        terms=extract_terms(searched[0])
+        if len(searched) == 1
+        else np.concatenate([extract_terms(text) for text in searched]),
+        asks=len(turn.parts) == 1 and _is_question(first),
+        names=_find_names(first, turn.id, known, speakers),
     )
 
 
-def item_of(turn: Turn, extracted: Extracted, tokens: int) -> Item:
+def make_item(turn: Turn, extracted: ExtractedTurn, tokens: int) -> Item:
     """The item that a turn is kept as; ``tokens`` is what its text costs."""
     first = turn.parts[0].message
     return Item(
@@ -67,26 +69,28 @@ def item_of(turn: Turn, extracted: Extracted, tokens: int) -> Item:
     )
 
 
-def _asks(part: Part) -> bool:
-    own = part.text.removesuffix(shown(part.message))
+def _is_question(part: TurnPart) -> bool:
+    own = part.text.removesuffix(render_captions(part.message))
     return own.rstrip().endswith(_QUESTION_MARKS)
 
 
-def _occurrences(opening: Part) -> tuple[Occurrence, ...]:
+def _find_occurrences(opening: TurnPart) -> tuple[Occurrence, ...]:
     found = find_times(opening.text, opening.message.at)
     return tuple(Occurrence(words=mention.text, interval=mention.interval) for mention in found[:MOST_TIMES])
 
 
-def _names(opening: Part, item: str, known: Container[str], speakers: frozenset[str]) -> tuple[Found, ...]:
+def _find_names(
+    opening: TurnPart, item: str, known: Container[str], speakers: frozenset[str]
+) -> tuple[NameOccurrence, ...]:
     names = {name.text: name for name in find_names(opening.text, speakers, known)}
     kept = list(names.values())[:MOST_NAMES]
     return tuple(
-        Found(
+        NameOccurrence(
             item=item,
             surface=name.text,
             kind=name.kind,
             at=opening.message.at,
-            together=tuple(other.text for other in kept if other is not name),
+            other_names=tuple(other.text for other in kept if other is not name),
         )
         for name in kept
     )

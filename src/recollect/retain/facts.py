@@ -8,21 +8,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from recollect.domain.changes import Changeset
-from recollect.domain.facts import Fact, given_id
+from recollect.domain.facts import Fact, make_given_id
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.messages import StoredMessage
-from recollect.domain.time import Interval, Precision, at_instant
+from recollect.domain.time import Interval, Precision, instant_interval
 from recollect.domain.triples import Triple
 from recollect.errors import InvalidInput
 from recollect.models.embedder import Embedder
-from recollect.retain.embed import embedded_text
-from recollect.retain.known_names import KnownNames
-from recollect.retain.resolve import resolve
+from recollect.retain.embed import text_to_embed
+from recollect.retain.entity_directory import DirectoryCache
+from recollect.retain.resolve import resolve_names
 from recollect.retain.triples import PLACES, found_in, occurrences_of, text_of
 from recollect.store.protocol import StoreReader
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
+from recollect.text.time_expressions.spans import day_of, month_of, year_of
 from recollect.text.tokens import count_all
-from recollect.text.when.spans import day_of, month_of, year_of
 
 _MOMENT = timedelta(microseconds=1)
 
@@ -43,8 +43,8 @@ class FactEncoder:
         names: what the bank knows, shared with whoever else derives changes to it.
     """
 
-    def __init__(self, embedder: Embedder, names: KnownNames | None = None) -> None:
-        self._embedder, self._names = embedder, names or KnownNames()
+    def __init__(self, embedder: Embedder, names: DirectoryCache | None = None) -> None:
+        self._embedder, self._names = embedder, names or DirectoryCache()
 
     async def encode(self, facts: Sequence[Fact], *, reader: StoreReader, now: datetime) -> FactChanges:
         """Derive what to store of facts; those that the bank has already are left out.
@@ -53,19 +53,19 @@ class FactEncoder:
             InvalidInput: a source is no message of the bank, or an id is taken by another fact.
             ModelUnavailable: the embedder could not be reached.
         """
-        known = await reader.known([], [])
+        known = await reader.look_up([], [])
         messages = {one.id: one for one in await reader.messages({id_ for fact in facts for id_ in fact.sources})}
         items = [_item(fact, n, messages, now) for n, fact in enumerate(facts)]
-        new = _without_known(items, {item.id: item for item in await reader.items([item.id for item in items])})
+        new = _drop_known(items, {item.id: item for item in await reader.items([item.id for item in items])})
         ids = tuple(item.id for item in items)
         if not new:
             return FactChanges(changes=Changeset(), ids=ids)
-        indexed = await self._indexed(new)
-        directory = await self._names.at(known, reader)
+        indexed = await self._index_items(new)
+        directory = await self._names.directory_at(known, reader)
         people = frozenset(await reader.speakers())
-        resolution = resolve([*found_in(new, people)], directory)
+        resolution = resolve_names([*found_in(new, people)], directory)
         changes = Changeset(
-            author=self._names.propose(resolution),
+            author=self._names.propose_change(resolution),
             items=tuple(indexed),
             entities=resolution.entities,
             mentions=resolution.mentions,
@@ -73,12 +73,12 @@ class FactEncoder:
         )
         return FactChanges(changes=changes, ids=ids)
 
-    async def _indexed(self, items: Sequence[Item]) -> list[IndexedItem]:
-        texts = [embedded_text(item) for item in items]
+    async def _index_items(self, items: Sequence[Item]) -> list[IndexedItem]:
+        texts = [text_to_embed(item) for item in items]
         vectors = await self._embedder.embed(texts)
         tokens = await asyncio.to_thread(count_all, [item.text for item in items])
         return [
-            IndexedItem(item=replace(item, tokens=cost), vector=vector, terms=terms(text))
+            IndexedItem(item=replace(item, tokens=cost), vector=vector, terms=extract_terms(text))
             for item, text, vector, cost in zip(items, texts, vectors, tokens, strict=True)
         ]
 
@@ -90,10 +90,10 @@ def _item(fact: Fact, n: int, messages: Mapping[str, StoredMessage], now: dateti
         raise InvalidInput(f"the source {missing[0]!r} of a fact is no message of this bank; retain the message first")
     said = [messages[id_] for id_ in sources]
     assert fact.id is not None
-    start, end = bounds(fact.occurred)
+    start, end = split_bounds(fact.occurred)
     triple = Triple(subject=fact.subject, predicate=fact.predicate, object=fact.object, start=start, end=end)
     return Item(
-        id=given_id(fact.id),
+        id=make_given_id(fact.id),
         kind=ItemKind.TRIPLE,
         text=fact.text or text_of(triple),
         session=said[0].session if said else "",
@@ -107,7 +107,7 @@ def _item(fact: Fact, n: int, messages: Mapping[str, StoredMessage], now: dateti
     )
 
 
-def _without_known(items: Sequence[Item], known: Mapping[str, Item]) -> list[Item]:
+def _drop_known(items: Sequence[Item], known: Mapping[str, Item]) -> list[Item]:
     """Return the items that are new, each once.
 
     Raises:
@@ -123,7 +123,7 @@ def _without_known(items: Sequence[Item], known: Mapping[str, Item]) -> list[Ite
     return list(new.values())
 
 
-def bounds(occurred: Interval | None) -> tuple[Interval | None, Interval | None]:
+def split_bounds(occurred: Interval | None) -> tuple[Interval | None, Interval | None]:
     """Return when something began and when it ended, each as exact as the precision says; ``None`` is open.
 
     A stretch of years, months or days begins in its first and ends in its last. Of any other precision, one with both
@@ -134,14 +134,14 @@ def bounds(occurred: Interval | None) -> tuple[Interval | None, Interval | None]
     if occurred.precision in _UNITS:
         unit = _UNITS[occurred.precision]
         start = None if occurred.start is None else unit(occurred.start)
-        return start, None if occurred.end is None else unit(_last_moment(occurred))
+        return start, None if occurred.end is None else unit(_find_last_moment(occurred))
     if occurred.precision in (Precision.RANGE, Precision.INSTANT) or occurred.start is None or occurred.end is None:
-        start = None if occurred.start is None else at_instant(occurred.start)
-        return start, None if occurred.end is None else at_instant(_last_moment(occurred))
+        start = None if occurred.start is None else instant_interval(occurred.start)
+        return start, None if occurred.end is None else instant_interval(_find_last_moment(occurred))
     return occurred, occurred
 
 
-def _last_moment(occurred: Interval) -> datetime:
+def _find_last_moment(occurred: Interval) -> datetime:
     """Return the last moment within: an end is excluded."""
     assert occurred.end is not None
     if occurred.end == occurred.start:
@@ -149,11 +149,11 @@ def _last_moment(occurred: Interval) -> datetime:
     return occurred.end - _MOMENT
 
 
-def _year(moment: datetime) -> Interval:
+def _year_around(moment: datetime) -> Interval:
     return year_of(moment.year, moment.tzinfo)
 
 
-def _month(moment: datetime) -> Interval:
+def _month_around(moment: datetime) -> Interval:
     return month_of(moment.year, moment.month, moment.tzinfo)
 
 
@@ -161,4 +161,4 @@ def _day(moment: datetime) -> Interval:
     return day_of(moment.date(), moment.tzinfo)
 
 
-_UNITS = {Precision.YEAR: _year, Precision.MONTH: _month, Precision.DAY: _day}
+_UNITS = {Precision.YEAR: _year_around, Precision.MONTH: _month_around, Precision.DAY: _day}

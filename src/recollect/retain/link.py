@@ -26,7 +26,7 @@ class LinkSettings:
     entity: int = 3
 
 
-def temporal_links(items: Sequence[Item], before: Sequence[Item], settings: LinkSettings) -> Iterator[Link]:
+def make_temporal_links(items: Sequence[Item], before: Sequence[Item], settings: LinkSettings) -> Iterator[Link]:
     """Each item to those last before it (equation 4): weight ``exp(-dt / sigma)``."""
     line = [*before, *items]
     for at in range(len(before), len(line)):
@@ -37,13 +37,13 @@ def temporal_links(items: Sequence[Item], before: Sequence[Item], settings: Link
                 yield Link(source=line[at].id, target=earlier.id, kind=LinkKind.TEMPORAL, weight=weight)
 
 
-def semantic_links(
+def make_semantic_links(
     items: Sequence[IndexedItem], nearest: Sequence[Sequence[tuple[str, float]]], settings: LinkSettings
 ) -> Iterator[Link]:
     """Each item to those most like it, in the bank and before it in the batch (equation 5): weight the cosine."""
     if not items:
         return
-    among = _alike([entry.vector for entry in items], settings.semantic_threshold)
+    among = _find_similar([entry.vector for entry in items], settings.semantic_threshold)
     for at, entry in enumerate(items):
         alike = {id_: score for id_, score in nearest[at] if score >= settings.semantic_threshold}
         alike |= {items[other].item.id: score for other, score in among.get(at, ())}
@@ -52,7 +52,7 @@ def semantic_links(
             yield Link(source=entry.item.id, target=target, kind=LinkKind.SEMANTIC, weight=min(alike[target], 1.0))
 
 
-def _alike(vectors: Sequence[NDArray[np.float32]], threshold: float) -> dict[int, list[tuple[int, float]]]:
+def _find_similar(vectors: Sequence[NDArray[np.float32]], threshold: float) -> dict[int, list[tuple[int, float]]]:
     """For each vector those before it with a cosine of at least the threshold: their places and cosines."""
     matrix = np.stack(vectors)
     cosines = matrix @ matrix.T
@@ -65,7 +65,7 @@ def _alike(vectors: Sequence[NDArray[np.float32]], threshold: float) -> dict[int
     return alike
 
 
-def entity_links(
+def make_entity_links(
     mentions: Iterable[Mention], recent: Mapping[str, Sequence[str]], settings: LinkSettings
 ) -> Iterator[Link]:
     """Each item to the last ones that mention the same entity (equation 3): weight 1, the entity as label."""

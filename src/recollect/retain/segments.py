@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from recollect._tokenizer import is_worded
+from recollect._tokenizer import has_separable_words
 from recollect.domain.messages import StoredMessage
 from recollect.domain.segments import Segment
 from recollect.errors import InvalidInput
-from recollect.retain.turns import spoken
+from recollect.retain.turns import render_message
 from recollect.store.capabilities import SegmentReader
-from recollect.text.offsets import token_offset
+from recollect.text.offsets import find_token_offset
+from recollect.text.time_expressions.words import ENGLISH_WEEKDAYS
 from recollect.text.tokens import PIECE_CHARACTERS, count_all
-from recollect.text.when.words import ENGLISH_WEEKDAYS
 
-CONTINUED = "... "
+CONTINUATION_MARK = "... "
 """Stands where words were left out."""
 
 
@@ -91,37 +91,37 @@ async def read_segments(
     for number in numbers:
         known = tuple(m for m in messages.get(number, ()) if as_of is None or m.recorded <= as_of)
         found = known and number in segments
-        texts.append(segment_text(segments[number], known) if found else SegmentText(number=number))
+        texts.append(build_segment_text(segments[number], known) if found else SegmentText(number=number))
     return texts
 
 
-def segment_text(segment: Segment, messages: Sequence[StoredMessage]) -> SegmentText:
+def build_segment_text(segment: Segment, messages: Sequence[StoredMessage]) -> SegmentText:
     """What a segment says, from those of its messages that there are, in order."""
-    counts = line_counts(messages)
-    held = (_held(segment, message, count) for message, count in zip(messages, counts, strict=True))
+    counts = count_line_tokens(messages)
+    held = (_count_held_tokens(segment, message, count) for message, count in zip(messages, counts, strict=True))
     return SegmentText(
         number=segment.number,
         messages=tuple(messages),
-        lines=tuple(_part(segment, message) for message in messages),
-        sealed=segment.sealed and any(message.id == segment.last for message in messages),
+        lines=tuple(_cut_line(segment, message) for message in messages),
+        sealed=segment.is_sealed and any(message.id == segment.last for message in messages),
         tokens=sum(held),
     )
 
 
-def line_of(message: StoredMessage) -> str:
+def render_line(message: StoredMessage) -> str:
     """A message in the stream: when it was said, in its own zone, who said it, its words; later lines are indented."""
-    return _line(head_of(message), spoken(message))
+    return _join_line(render_head(message), render_message(message))
 
 
-def line_counts(messages: Sequence[StoredMessage]) -> list[int]:
+def count_line_tokens(messages: Sequence[StoredMessage]) -> list[int]:
     """How many tokens each message's line has, in order.
 
     Most lines are heads and words that can be counted apart: the words were counted a moment ago, when they were
     embedded, and nothing is put together. Other lines are counted as they stand.
     """
-    parts = [(head_of(message), spoken(message)) for message in messages]
+    parts = [(render_head(message), render_message(message)) for message in messages]
     apart = [_can_be_counted_apart(*part) for part in parts]
-    texts = [words if one else _line(head, words) for (head, words), one in zip(parts, apart, strict=True)]
+    texts = [words if one else _join_line(head, words) for (head, words), one in zip(parts, apart, strict=True)]
     heads = [head[:-1] if one else "" for (head, _), one in zip(parts, apart, strict=True)]
     ends = map(int, apart)  # one token, which stands in the text where that is the whole line
     return [sum(counts) for counts in zip(count_all(texts), count_all(heads), ends, strict=True)]
@@ -130,42 +130,42 @@ def line_counts(messages: Sequence[StoredMessage]) -> list[int]:
 def _can_be_counted_apart(head: str, words: str) -> bool:
     """Whether a line's tokens are those of its head, those of its words and its end."""
     short = len(head) + len(words) < PIECE_CHARACTERS  # what is longer is counted in pieces, wherever they may part it
-    return short and is_worded(words) and is_worded(head[:-1]) and words.splitlines() == [words]
+    return short and has_separable_words(words) and has_separable_words(head[:-1]) and words.splitlines() == [words]
 
 
-def words_in(segment: Segment, message: StoredMessage) -> str:
+def cut_words(segment: Segment, message: StoredMessage) -> str:
     """What a segment holds of a message's line, without its head."""
-    start, end = _span(segment, message)
-    return line_of(message)[max(start, len(head_of(message))) : end].strip()
+    start, end = _find_span(segment, message)
+    return render_line(message)[max(start, len(render_head(message))) : end].strip()
 
 
-def head_of(message: StoredMessage) -> str:
+def render_head(message: StoredMessage) -> str:
     """What a message's line begins with: when it was said and who said it."""
     stamp = message.at.isoformat(sep=" ", timespec="minutes")[:16]
     return f"[{ENGLISH_WEEKDAYS[message.at.weekday()][:3]} {stamp}] {' '.join(message.speaker.split())}: "
 
 
-def _line(head: str, words: str) -> str:
+def _join_line(head: str, words: str) -> str:
     indented = "\n    ".join(words.splitlines())
     return f"{head}{indented}\n"
 
 
-def _part(segment: Segment, message: StoredMessage) -> str:
+def _cut_line(segment: Segment, message: StoredMessage) -> str:
     """A message's line in a segment: from where the segment begins, under its head, and to where it ends."""
-    head, line = head_of(message), line_of(message)
-    start, end = _span(segment, message)
-    return line[:end] if start <= len(head) else f"{head}{CONTINUED}{line[start:end].lstrip(' ')}"
+    head, line = render_head(message), render_line(message)
+    start, end = _find_span(segment, message)
+    return line[:end] if start <= len(head) else f"{head}{CONTINUATION_MARK}{line[start:end].lstrip(' ')}"
 
 
-def _span(segment: Segment, message: StoredMessage) -> tuple[int, int]:
+def _find_span(segment: Segment, message: StoredMessage) -> tuple[int, int]:
     """From and to which character of its line a message is in a segment."""
-    line = line_of(message)
-    start = token_offset(line, segment.start) if message.id == segment.first and segment.start else 0
+    line = render_line(message)
+    start = find_token_offset(line, segment.start) if message.id == segment.first and segment.start else 0
     cut = message.id == segment.last and segment.end is not None
-    return start, token_offset(line, segment.end or 0) if cut else len(line)
+    return start, find_token_offset(line, segment.end or 0) if cut else len(line)
 
 
-def _held(segment: Segment, message: StoredMessage, count: int) -> int:
+def _count_held_tokens(segment: Segment, message: StoredMessage, count: int) -> int:
     """How many of a message's tokens are in a segment."""
     start = segment.start if message.id == segment.first else 0
     end = segment.end if message.id == segment.last and segment.end is not None else count

@@ -9,10 +9,10 @@ from typing import Final
 from recollect.domain.entities import EntityKind
 from recollect.domain.items import Item, Occurrence
 from recollect.domain.time import Interval, Precision
-from recollect.domain.triples import Triple, phrase_key
-from recollect.retain.resolve import Found
+from recollect.domain.triples import Triple, fold_phrase
+from recollect.retain.resolve import NameOccurrence
 from recollect.text.names import find_names
-from recollect.text.when import describe
+from recollect.text.time_expressions import describe_interval
 
 PLACES: Final = 1_000_000
 """Places in a session's order between two messages: more than one can have gists or triples."""
@@ -26,7 +26,7 @@ def text_of(triple: Triple) -> str:
 def occurrences_of(triple: Triple) -> tuple[Occurrence, ...]:
     """When a triple holds, as one time from its start to its end; none where no time is known."""
     whole = _whole(triple.start, triple.end)
-    return () if whole is None else (Occurrence(words=describe(whole), interval=whole),)
+    return () if whole is None else (Occurrence(words=describe_interval(whole), interval=whole),)
 
 
 def _whole(start: Interval | None, end: Interval | None) -> Interval | None:
@@ -59,11 +59,11 @@ def _kind_of(phrase: str, people: frozenset[str]) -> EntityKind | None:
     return next((name.kind for name in find_names(before + phrase, people) if name.span == whole), None)
 
 
-def found_in(items: Sequence[Item], people: frozenset[str]) -> Iterator[Found]:
+def found_in(items: Sequence[Item], people: frozenset[str]) -> Iterator[NameOccurrence]:
     """The names in triples, as resolution takes them."""
     for item in items:
         assert item.triple is not None
         kinds = names_in(item.triple, people)
         for surface, kind in kinds.items():
-            together = tuple(other for other in kinds if phrase_key(other) != phrase_key(surface))
-            yield Found(item=item.id, surface=surface, kind=kind, at=item.mentioned, together=together)
+            together = tuple(other for other in kinds if fold_phrase(other) != fold_phrase(surface))
+            yield NameOccurrence(item=item.id, surface=surface, kind=kind, at=item.mentioned, other_names=together)

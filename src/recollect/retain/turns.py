@@ -15,7 +15,7 @@ _CUTS = ("\n\n", "\n", ". ", " ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class TurnPart:
     """A message, or a passage of one that is too long to be found as a whole; ``number`` counts passages from 0."""
 
     message: StoredMessage
@@ -27,7 +27,7 @@ class Part:
 class Turn:
     """What is indexed as one: a message with the assistant's answer to it, or one message between people."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[TurnPart, ...]
 
     @property
     def id(self) -> str:
@@ -48,7 +48,7 @@ class Turn:
         return "\n".join([first.text, *(f"{part.message.speaker}: {part.text}" for part in rest)])
 
 
-def turns_of(messages: Sequence[StoredMessage], *, last: Turn | None) -> list[Turn]:
+def group_turns(messages: Sequence[StoredMessage], *, last: Turn | None) -> list[Turn]:
     """Group a session's new messages.
 
     An assistant's message joins the turn before it, ``last`` included, which is then given again with the answer in
@@ -56,43 +56,43 @@ def turns_of(messages: Sequence[StoredMessage], *, last: Turn | None) -> list[Tu
     """
     turns: list[Turn] = [] if last is None else [last]
     for message in messages:
-        for part in parts_of(message):
-            if turns and joins(turns[-1], part):
+        for part in split_parts(message):
+            if turns and is_answer_to(turns[-1], part):
                 turns[-1] = Turn(parts=(*turns[-1].parts, part))
             else:
                 turns.append(Turn(parts=(part,)))
     return turns[1:] if turns and turns[0] is last else turns
 
 
-def joins(turn: Turn, part: Part) -> bool:
+def is_answer_to(turn: Turn, part: TurnPart) -> bool:
     """Whether a part belongs to the turn before it: an answer does, while the whole is no longer than two passages."""
     if part.message.role is not Role.ASSISTANT or part.number:
         return False
     return len(turn.text) + len(part.text) <= 2 * PASSAGE_CHARACTERS
 
 
-def parts_of(message: StoredMessage) -> Iterator[Part]:
+def split_parts(message: StoredMessage) -> Iterator[TurnPart]:
     """A message as passages of at most :data:`PASSAGE_CHARACTERS`, cut where a paragraph, line or sentence ends."""
-    text = spoken(message)
+    text = render_message(message)
     number = 0
     while len(text) > PASSAGE_CHARACTERS:
-        cut = _cut(text)
-        yield Part(message=message, text=text[:cut], number=number)
+        cut = _find_cut(text)
+        yield TurnPart(message=message, text=text[:cut], number=number)
         text, number = text[cut:], number + 1
-    yield Part(message=message, text=text, number=number)
+    yield TurnPart(message=message, text=text, number=number)
 
 
-def spoken(message: StoredMessage) -> str:
+def render_message(message: StoredMessage) -> str:
     """A message's words with what its pictures show."""
-    return message.text + shown(message)
+    return message.text + render_captions(message)
 
 
-def shown(message: StoredMessage) -> str:
+def render_captions(message: StoredMessage) -> str:
     """What a message's pictures show, a line each."""
     return "".join(f"\n[{caption}]" for caption in message.captions)
 
 
-def _cut(text: str) -> int:
+def _find_cut(text: str) -> int:
     for mark in _CUTS:
         at = text.rfind(mark, PASSAGE_CHARACTERS // 2, PASSAGE_CHARACTERS)
         if at > 0:
@@ -100,17 +100,17 @@ def _cut(text: str) -> int:
     return PASSAGE_CHARACTERS
 
 
-def turn_from(item: Item, sources: Sequence[StoredMessage]) -> Turn:
+def restore_turn(item: Item, sources: Sequence[StoredMessage]) -> Turn:
     """The turn that a stored item holds, or what is left of it: of those messages it came from that are given."""
     by_id = {message.id: message for message in sources}
     number = int(item.id.split(":", 2)[1])
     opening, *rest = item.sources
-    parts = [part for part in parts_of(by_id[opening]) if part.number == number] if opening in by_id else []
-    answers = (next(parts_of(by_id[source])) for source in rest if source in by_id)
+    parts = [part for part in split_parts(by_id[opening]) if part.number == number] if opening in by_id else []
+    answers = (next(split_parts(by_id[source])) for source in rest if source in by_id)
     return Turn(parts=(*parts, *answers))
 
 
-def earlier(turn: Turn) -> list[tuple[datetime, Turn]]:
+def list_earlier_turns(turn: Turn) -> list[tuple[datetime, Turn]]:
     """What a turn was before answers to it were recorded, and until when; the oldest first."""
     found: list[tuple[datetime, Turn]] = []
     known = turn.parts[0].message.recorded

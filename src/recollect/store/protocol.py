@@ -17,13 +17,13 @@ from recollect.domain.entities import Entity, Mention, Merge, NameInUse
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.messages import StoredMessage
-from recollect.domain.queries import Probe, Scope
+from recollect.domain.queries import Scope, SearchProbe
 from recollect.domain.receipts import ForgetReceipt
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval
 from recollect.domain.usage import Cost, LedgerEntry, Usage
+from recollect.store.forget_plan import ForgetPlan
 from recollect.store.search import Search
-from recollect.store.torn import Torn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,14 +35,14 @@ class SessionEnd:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Lookup:
     """What a bank knew when it was looked up; ``version`` makes a commit fail if it has changed since."""
 
     version: int
     author: str = ""
-    ends: dict[str, SessionEnd] = field(default_factory=dict)
-    kept: dict[str, StoredMessage] = field(default_factory=dict)
-    recent: tuple[Item, ...] = ()
+    session_ends: dict[str, SessionEnd] = field(default_factory=dict)
+    stored: dict[str, StoredMessage] = field(default_factory=dict)
+    recent_items: tuple[Item, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class EntityTables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class ForgetSelection:
     """What to forget: messages that meet any of these, and given facts by the ids of their items.
 
     A given fact without a source is forgotten as a message would be: by an entity, and by when it was mentioned.
@@ -106,7 +106,7 @@ class StoreReader(Protocol):
     async def speakers(self) -> tuple[str, ...]: ...
 
     async def search(
-        self, probe: Probe, scope: Scope, weights: Weights, tiers: Sequence[Sequence[ItemKind]] = ()
+        self, probe: SearchProbe, scope: Scope, weights: Weights, tiers: Sequence[Sequence[ItemKind]] = ()
     ) -> Search:
         """Open a view of the bank for one question.
 
@@ -123,7 +123,7 @@ class StoreReader(Protocol):
         """
         ...
 
-    async def known(self, sessions: Sequence[str], messages: Sequence[str]) -> Known: ...
+    async def look_up(self, sessions: Sequence[str], messages: Sequence[str]) -> Lookup: ...
 
     async def entity_tables(self) -> EntityTables: ...
 
@@ -154,7 +154,7 @@ class StoreReader(Protocol):
         """The last messages of a session before a position, in order: at most ``count``."""
         ...
 
-    async def unread(self) -> list[StoredMessage]:
+    async def find_unread(self) -> list[StoredMessage]:
         """Messages from which nothing but turns and summaries came, and which no job names that waits or runs."""
         ...
 
@@ -219,11 +219,11 @@ class Store(StoreReader, Protocol):
         """
         ...
 
-    async def torn(self, selection: Selection) -> Torn:
+    async def plan_forget(self, selection: ForgetSelection) -> ForgetPlan:
         """What forgetting these messages would leave without a turn, or unread."""
         ...
 
-    async def forget(self, selection: Selection, remade: Changeset | None = None) -> ForgetReceipt:
+    async def forget(self, selection: ForgetSelection, remade: Changeset | None = None) -> ForgetReceipt:
         """Remove messages and everything derived from them, and put in what is ``remade`` of torn turns: all at once.
 
         Links of what is remade to what goes are left out; its jobs are queued.
@@ -248,15 +248,15 @@ class Store(StoreReader, Protocol):
         now: datetime,
         lease_s: float,
         *,
-        hurry: bool = False,
+        ignore_schedule: bool = False,
         failed_before: datetime | None = None,
     ) -> Job | None:
         """Give the worker the job of these kinds that has been due longest; ``None`` when none is due.
 
         It is the worker's until it settles it, and for ``lease_s`` seconds at least: after that it can be claimed
         again, so that a job outlives its worker. One that takes its worker down each time is dead in the end. In a
-        ``hurry``, what is due later counts as due, but for what has failed and is to be tried later; of that, what has
-        used up no attempt counts as due as well where it has ``failed_before`` a moment.
+        ``ignore_schedule``, what is due later counts as due, but for what has failed and is to be tried later; of that,
+        what has used up no attempt counts as due as well where it has ``failed_before`` a moment.
         """
         ...
 
@@ -285,7 +285,7 @@ class Store(StoreReader, Protocol):
         """The queue, or the jobs in these states; what is due first first."""
         ...
 
-    async def put_off(self, kinds: Sequence[str], now: datetime) -> list[str]:
+    async def blocked_reasons(self, kinds: Sequence[str], now: datetime) -> list[str]:
         """What keeps jobs from being due after they have failed: an error for each of these kinds, at most.
 
         An error's kind is what stands before its first ``": "``. Of several jobs that failed of the same, the one that
@@ -325,7 +325,7 @@ class Store(StoreReader, Protocol):
 
     async def mentions(self, entity: str) -> tuple[Mention, ...]: ...
 
-    async def split(self, merge: Merge, entity: Entity, moved: Sequence[Mention]) -> None:
+    async def split_entity(self, merge: Merge, entity: Entity, moved: Sequence[Mention]) -> None:
         """Take a merge back: ``moved`` mentions go over to ``entity``, and ``merge`` is kept as undone."""
         ...
 
@@ -335,12 +335,12 @@ class Store(StoreReader, Protocol):
         dimension: int,
         vectors: Sequence[tuple[str, NDArray[np.float32]]],
         *,
-        seen: int | None = None,
+        expected_version: int | None = None,
     ) -> None:
         """Put other vectors in place of every item's, by id, in one transaction, and record whose they are.
 
         Raises:
-            StaleWrite: the bank has changed since ``seen``, or some item is left without a new vector.
+            StaleWrite: the bank has changed since ``expected_version``, or some item is left without a new vector.
         """
         ...
 

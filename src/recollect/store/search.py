@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import LinkKind
-from recollect.domain.queries import Probe, Scope
+from recollect.domain.queries import Scope, SearchProbe
 from recollect.domain.signals import Signals, Weights
 
 Refs = NDArray[np.int64]
@@ -43,7 +43,7 @@ class Hits:
         return tuple(Hits(refs=refs, scores=scores, note=self.note) for refs, scores in parts)
 
 
-def joined_hits(parts: Sequence[Hits]) -> Hits:
+def join_hits(parts: Sequence[Hits]) -> Hits:
     """Return the hits of several tiers as one value."""
     return Hits(
         refs=np.concatenate([part.refs for part in parts]),
@@ -85,7 +85,7 @@ class SearchIndex(Protocol):
     async def speakers(self) -> tuple[str, ...]: ...
 
     async def search(
-        self, probe: Probe, scope: Scope, weights: Weights, tiers: Sequence[Sequence[ItemKind]] = ()
+        self, probe: SearchProbe, scope: Scope, weights: Weights, tiers: Sequence[Sequence[ItemKind]] = ()
     ) -> Search:
         """See :meth:`recollect.store.protocol.StoreReader.search`."""
         ...

@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from recollect.domain.held import held, meets
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.links import Link, LinkKind
-from recollect.domain.queries import Probe, Scope
+from recollect.domain.queries import Scope, SearchProbe
 from recollect.domain.signals import Weights
-from recollect.domain.time import Interval, at_instant
-from recollect.domain.triples import Aggregation, Ordering, Triple, TriplePattern, phrase_key
+from recollect.domain.time import Interval, instant_interval
+from recollect.domain.triples import Aggregation, Ordering, Triple, TriplePattern, fold_phrase
+from recollect.domain.validity import matches_filter, validity_of
 
 K1, B = 1.2, 0.75
 PASSAGE, SURROUNDINGS = 3, 2
@@ -29,7 +29,7 @@ Column = dict[str, float]
 class BruteForce:
     """Every signal of every item for one probe, by loops over the items."""
 
-    def __init__(self, items: Sequence[IndexedItem], probe: Probe) -> None:
+    def __init__(self, items: Sequence[IndexedItem], probe: SearchProbe) -> None:
         self._items, self._probe = sorted(items, key=lambda entry: entry.item.order), probe
         self._chains = [self._chain(entry) for entry in self._items]
 
@@ -46,7 +46,7 @@ class BruteForce:
 
     def best(self, scores: Column, scope: Scope, k: int, *, positive: bool) -> list[tuple[str, float]]:
         """The ``k`` best items of a scope, and their scores."""
-        open_ = [entry.item.id for entry in self._items if inside(entry.item, scope)]
+        open_ = [entry.item.id for entry in self._items if is_in_scope(entry.item, scope)]
         ranked = sorted(((id_, scores[id_]) for id_ in open_), key=lambda pair: -pair[1])
         return [pair for pair in ranked[:k] if pair[1] > 0 or not positive]
 
@@ -105,7 +105,7 @@ class BruteForce:
         return self._each(lambda entry: scores[entry.item.session])
 
 
-def inside(item: Item, scope: Scope) -> bool:
+def is_in_scope(item: Item, scope: Scope) -> bool:
     """Whether a scope lets an item through."""
     return (
         (not scope.kinds or item.kind in scope.kinds)
@@ -115,34 +115,36 @@ def inside(item: Item, scope: Scope) -> bool:
         and (scope.as_of is None or item.recorded <= scope.as_of)
         and (item.superseded is None or (scope.as_of is not None and scope.as_of < item.superseded))
         and not scope.exclude.intersection((item.id, *item.sources))
-        and (scope.when is None or meets(held(item), scope.when))
+        and (scope.when is None or matches_filter(validity_of(item), scope.when))
     )
 
 
-def fitting(items: Iterable[Item], pattern: TriplePattern, scope: Scope, ordering: Ordering | None) -> list[Item]:
+def select_triples(
+    items: Iterable[Item], pattern: TriplePattern, scope: Scope, ordering: Ordering | None
+) -> list[Item]:
     """The triples in scope that fit a pattern, as they were then; ``items`` come in the order they were kept in."""
     scope = replace(scope, kinds=())
-    found = [item for item in items if _fits(item.triple, pattern) and inside(item, scope)]
+    found = [item for item in items if _fits(item.triple, pattern) and is_in_scope(item, scope)]
     if ordering is Ordering.ASC:
-        found.sort(key=lambda item: (held(item).start[0], held(item).end[1]))
+        found.sort(key=lambda item: (validity_of(item).start[0], validity_of(item).end[1]))
     if ordering is Ordering.DESC:
-        found.sort(key=lambda item: (-held(item).end[1], -held(item).start[0]))
+        found.sort(key=lambda item: (-validity_of(item).end[1], -validity_of(item).start[0]))
     return found if scope.as_of is None else [item.as_of(scope.as_of) for item in found]
 
 
-def counted(found: Sequence[Item], aggregation: Aggregation) -> int:
+def count_triples(found: Sequence[Item], aggregation: Aggregation) -> int:
     """How many triples these are, or how many subjects or objects they have."""
     triples = [item.triple for item in found if item.triple is not None]
     match aggregation:
         case Aggregation.COUNT:
             return len(triples)
         case Aggregation.SUBJECTS:
-            return len({phrase_key(triple.subject) for triple in triples})
+            return len({fold_phrase(triple.subject) for triple in triples})
         case Aggregation.OBJECTS:
-            return len({phrase_key(triple.object) for triple in triples})
+            return len({fold_phrase(triple.object) for triple in triples})
 
 
-def joined(
+def select_linked(
     items: Iterable[Item], links: Iterable[Link], ends: Collection[str], kinds: Collection[LinkKind], scope: Scope
 ) -> list[tuple[Item, float]]:
     """What links of these kinds join to any of the ends, with the weight of the heaviest, the heaviest first."""
@@ -151,14 +153,14 @@ def joined(
         for here, there in ((link.source, link.target), (link.target, link.source)):
             if here in ends and there not in ends and link.kind in kinds:
                 weights[there] = max(link.weight, weights.get(there, 0.0))
-    found = [(item, weights[item.id]) for item in items if item.id in weights and inside(item, scope)]
+    found = [(item, weights[item.id]) for item in items if item.id in weights and is_in_scope(item, scope)]
     found.sort(key=lambda pair: -pair[1])
     return [(item if scope.as_of is None else item.as_of(scope.as_of), weight) for item, weight in found]
 
 
 def _fits(triple: Triple | None, pattern: TriplePattern) -> bool:
     return triple is not None and all(
-        not wanted or phrase_key(phrase) in map(phrase_key, wanted)
+        not wanted or fold_phrase(phrase) in map(fold_phrase, wanted)
         for phrase, wanted in (
             (triple.subject, pattern.subjects),
             (triple.predicate, pattern.predicates),
@@ -171,7 +173,7 @@ def _terms(entries: Sequence[IndexedItem]) -> Counter[int]:
     return Counter(int(term) for entry in entries for term in entry.terms)
 
 
-def _bm25(documents: Mapping[str, Counter[int]], probe: Probe) -> Column:
+def _bm25(documents: Mapping[str, Counter[int]], probe: SearchProbe) -> Column:
     """BM25 as a share of the highest score that the probe's terms could reach."""
     mean = sum(words.total() for words in documents.values()) / max(len(documents), 1) or 1.0
     scores, most = dict.fromkeys(documents, 0.0), 0.0
@@ -191,7 +193,7 @@ def _timely(item: Item, during: Interval) -> float:
 
 
 def _times(item: Item) -> list[Interval]:
-    return [at_instant(item.mentioned), *(one.interval for one in item.occurrences)]
+    return [instant_interval(item.mentioned), *(one.interval for one in item.occurrences)]
 
 
 def _closeness(time: Interval, during: Interval) -> float:

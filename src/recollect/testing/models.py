@@ -13,8 +13,8 @@ import numpy as np
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidReply
 from recollect.models.embedder import Purpose, Vectors
-from recollect.models.embedders.vectors import unit_rows
-from recollect.models.language import Check, Prompt, Reply
+from recollect.models.embedders.vectors import normalize_rows
+from recollect.models.language import Prompt, Reply, ReplyCheck
 
 T = TypeVar("T")
 
@@ -44,10 +44,10 @@ class HashEmbedder:
         """Embed texts: float32 of shape ``(len(texts), dimension)``; rows of length 1, or all 0 for no words."""
         vectors = np.zeros((len(texts), self._dimension), dtype=np.float32)
         for row, text in zip(vectors, texts, strict=True):
-            for word in words(text):
+            for word in split_words(text):
                 for bucket, sign in _buckets(word, self._dimension):
                     row[bucket] += sign
-        return unit_rows(vectors)
+        return normalize_rows(vectors)
 
 
 @lru_cache(maxsize=65_536)
@@ -67,8 +67,8 @@ class OverlapReranker:
 
     async def score(self, query: str, passages: Sequence[str]) -> list[float]:
         """One score a passage, in the passages' order; 0 for all where the query has no words."""
-        asked = set(words(query))
-        return [len(asked & set(words(passage))) / max(len(asked), 1) for passage in passages]
+        asked = set(split_words(query))
+        return [len(asked & set(split_words(passage))) / max(len(asked), 1) for passage in passages]
 
 
 class FunctionModel:
@@ -87,7 +87,7 @@ class FunctionModel:
     def name(self) -> str:
         return self._name
 
-    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
+    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: ReplyCheck[T] | None = None) -> Reply[T]:
         """Give the function's value, with tokens counted as a quarter of the characters.
 
         Raises:
@@ -101,9 +101,9 @@ class FunctionModel:
             raise AssertionError(
                 f"{self._name} was asked for {answer_type} and gave {value!r}; the prompt: {prompt.text[:200]}"
             )
-        usage = Usage(calls=1, tokens_in=_tokens(prompt.system + prompt.asked), tokens_out=_tokens(str(value)))
+        usage = Usage(calls=1, tokens_in=_tokens(prompt.system + prompt.full_text), tokens_out=_tokens(str(value)))
         self.usage += usage
-        _passed(check, cast(T, value))
+        _run_check(check, cast(T, value))
         return Reply(value=cast(T, value), usage=usage, model=self._name)
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[str]:
@@ -125,7 +125,7 @@ class ScriptedModel(FunctionModel):
         self._replies = tuple(replies)
 
     @property
-    def left(self) -> int:
+    def replies_left(self) -> int:
         """How many replies have not been given yet."""
         return max(len(self._replies) - len(self.prompts), 0)
 
@@ -141,7 +141,7 @@ class ScriptedModel(FunctionModel):
         return reply
 
 
-def _passed(check: Check[T] | None, value: T) -> None:
+def _run_check(check: ReplyCheck[T] | None, value: T) -> None:
     """Raises InvalidReply where the check does not pass."""
     if check is None:
         return
@@ -151,7 +151,7 @@ def _passed(check: Check[T] | None, value: T) -> None:
         raise InvalidReply(str(exc), repr(value)) from exc
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a text, in lower case."""
     return _WORD.findall(text.lower())
 

@@ -30,7 +30,7 @@ from recollect.domain.messages import Role
 from recollect.domain.queries import Scope
 from recollect.domain.signals import Weights
 from recollect.errors import InvalidInput, MessageConflict, StaleWrite
-from recollect.store.protocol import Selection, Store
+from recollect.store.protocol import ForgetSelection, Store
 from recollect.store.stores import Stores
 from recollect.testing.store_forgetting import ForgettingContract
 from recollect.testing.store_jobs import JobsContract
@@ -90,10 +90,10 @@ class CoreContract(SearchContract):
     @pytest.mark.parametrize("part", ["link", "mention", "source", "origin", "vector"])
     async def test_a_commit_is_all_or_nothing(self, store: Store, part: str) -> None:
         await store.commit(changes_of([message(0)]))
-        before = await dumped(store), (await store.known(["s1"], [])).version
+        before = await dumped(store), (await store.look_up(["s1"], [])).version
         with pytest.raises(InvalidInput):
             await store.commit(broken(part))
-        assert (await dumped(store), (await store.known(["s1"], [])).version) == before
+        assert (await dumped(store), (await store.look_up(["s1"], [])).version) == before
         assert await found(await store.search(probe(), Scope(), Weights()), "semantic", 9) == ["turn:m0"]
 
     async def test_a_taken_message_id_is_a_conflict(self, store: Store) -> None:
@@ -103,13 +103,13 @@ class CoreContract(SearchContract):
         assert [m.text for m in await store.messages()] == ["message 0"]
 
     async def test_a_stale_write_is_refused(self, store: Store) -> None:
-        seen = (await store.known([], [])).version
-        await store.commit(changes_of([message(0)], seen=seen, author="me"))
-        assert (await store.known([], [])).author == "me"
+        seen = (await store.look_up([], [])).version
+        await store.commit(changes_of([message(0)], expected_version=seen, author="me"))
+        assert (await store.look_up([], [])).author == "me"
         with pytest.raises(StaleWrite):
-            await store.commit(changes_of([message(1)], seen=seen))
+            await store.commit(changes_of([message(1)], expected_version=seen))
         assert len(await store.messages()) == 1
-        await store.commit(changes_of([message(1)], seen=(await store.known([], [])).version))
+        await store.commit(changes_of([message(1)], expected_version=(await store.look_up([], [])).version))
 
     async def test_an_item_put_again_keeps_the_links_of_others_and_is_found_by_its_new_words(
         self, store: Store
@@ -203,7 +203,7 @@ class CoreContract(SearchContract):
         assert [m.id for m in await store.messages_of(["s1", "nowhere"])] == ["m0", "m1"]
         assert await store.messages_of(["s2", "s1"]) == said[:3]
         assert await store.messages_of([]) == []
-        await store.forget(Selection(sessions=("s1",)))
+        await store.forget(ForgetSelection(sessions=("s1",)))
         assert [session.id for session in await store.sessions()] == ["s0", "s2"]
         assert await store.messages_of(["s1"]) == []
 
@@ -284,11 +284,11 @@ class CoreContract(SearchContract):
 
     async def test_known_tells_where_sessions_end(self, store: Store) -> None:
         await store.commit(changes_of([message(0), message(1), message(9, session="s2", position=0)]))
-        known = await store.known(["s1", "s2", "new"], ["m0", "m8"])
-        ends = {name: (end.messages, end.last and end.last.id) for name, end in known.ends.items()}
+        known = await store.look_up(["s1", "s2", "new"], ["m0", "m8"])
+        ends = {name: (end.messages, end.last and end.last.id) for name, end in known.session_ends.items()}
         assert ends == {"s1": (2, "turn:m1"), "s2": (1, "turn:m9"), "new": (0, None)}
-        assert list(known.kept) == ["m0"]
-        assert {item.id for item in known.recent} == {"turn:m0", "turn:m1", "turn:m9"}
+        assert list(known.stored) == ["m0"]
+        assert {item.id for item in known.recent_items} == {"turn:m0", "turn:m1", "turn:m9"}
         assert set(await store.speakers()) == {"Ada"}
 
     # The whole bank
@@ -300,7 +300,7 @@ class CoreContract(SearchContract):
         assert [m.text for m in await store.messages()] == ["mine"]
         search = await other.search(probe(), Scope(), Weights())
         assert [item.text for _, item in await search.load((await search.semantic(9)).refs)] == ["theirs"]
-        await store.forget(Selection(messages=("m0",)))
+        await store.forget(ForgetSelection(messages=("m0",)))
         assert [m.text for m in await other.messages()] == ["theirs"]
         await stores.drop("bank")
         assert await stores.names() == ("other",)
@@ -359,7 +359,7 @@ class CoreContract(SearchContract):
         (merge,) = await store.merges()
         own = Entity(id="e3", name="A.", kind=EntityKind.PERSON, first_seen=T0, last_seen=T0)
         moved = [Mention(entity="e3", item="turn:m1", surface="A.")]
-        await store.split(replace(merge, undone=NOW), own, moved)
+        await store.split_entity(replace(merge, undone=NOW), own, moved)
         assert [m.surface for m in await store.mentions("e1")] == ["Ada"]
         assert await store.mentions("e3") == tuple(moved)
         assert await store.merges() == (replace(merge, undone=NOW),)

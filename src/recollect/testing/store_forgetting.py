@@ -18,7 +18,7 @@ from recollect.domain.signals import Weights
 from recollect.domain.time import Interval, Precision
 from recollect.domain.triples import Triple
 from recollect.errors import LostLease, StaleWrite
-from recollect.store.protocol import Selection, Store
+from recollect.store.protocol import ForgetSelection, Store
 from recollect.testing.store_jobs import MERGE, SOON, queued, running
 from recollect.testing.store_material import (
     CLOSE,
@@ -60,7 +60,7 @@ class ForgettingContract:
         base = changes_of(said, links=links)
         entities = entities_of(["turn:m0", "turn:m0"])
         await store.commit(replace(base, items=(*base.items, entry), **entities))  # type: ignore[arg-type]
-        receipt = await store.forget(Selection(messages=("m0",)))
+        receipt = await store.forget(ForgetSelection(messages=("m0",)))
         assert receipt.messages == ("m0",)
         numbers = (receipt.sessions, receipt.items, receipt.links, receipt.entities, receipt.mentions, receipt.jobs)
         assert numbers == (0, 2, 1, 2, 3, 0)
@@ -76,15 +76,15 @@ class ForgettingContract:
         said = [message(n) for n in range(4)]
         both, alone, later = indexed(said[0], others=("m1",)), indexed(said[2]), indexed(said[3])
         await store.commit(changes_of(said, items=(both, alone, later)))
-        selection = Selection(messages=("m0", "m2"))
-        torn = await store.torn(selection)
-        assert (torn.turns, torn.left) == ((both.item,), (said[1],))
-        assert (await store.torn(Selection(messages=("m2", "unknown")))).turns == ()
+        selection = ForgetSelection(messages=("m0", "m2"))
+        torn = await store.plan_forget(selection)
+        assert (torn.turns, torn.remaining) == ((both.item,), (said[1],))
+        assert (await store.plan_forget(ForgetSelection(messages=("m2", "unknown")))).turns == ()
         with pytest.raises(StaleWrite):
             await store.forget(selection)
         own = Entity(id="e3", name="Ada", kind=EntityKind.PERSON, first_seen=T0, last_seen=NOW)
         remade = Changeset(
-            seen=torn.version,
+            expected_version=torn.version,
             items=(indexed(said[1]),),
             links=(
                 Link(source="turn:m1", target="turn:m2", kind=LinkKind.SEMANTIC, weight=0.5),
@@ -97,7 +97,9 @@ class ForgettingContract:
         with pytest.raises(StaleWrite):
             await store.forget(selection, remade)
         assert len(await store.messages()) == 5
-        receipt = await store.forget(selection, replace(remade, seen=(await store.torn(selection)).version))
+        receipt = await store.forget(
+            selection, replace(remade, expected_version=(await store.plan_forget(selection)).version)
+        )
         assert (receipt.messages, receipt.items, receipt.verified) == (("m0", "m2"), 2, True)
         links = [link async for part in store.dump() for link in part.links]
         assert links == [remade.links[1]]
@@ -108,16 +110,19 @@ class ForgettingContract:
     @pytest.mark.parametrize(
         ("selection", "left"),
         [
-            (Selection(facts=("given:own", "given:told", "turn:m0")), {"given:late"}),
-            (Selection(entities=("Rex",)), {"given:told", "given:late"}),
-            (Selection(entities=("e9",)), {"given:told", "given:own"}),
-            (Selection(during=Interval(start=None, end=T0, precision=Precision.RANGE)), {"given:told", "given:late"}),
-            (Selection(messages=("m0",)), {"given:own", "given:late"}),
-            (Selection(speakers=("",), sessions=("",)), {"given:told", "given:own", "given:late"}),
+            (ForgetSelection(facts=("given:own", "given:told", "turn:m0")), {"given:late"}),
+            (ForgetSelection(entities=("Rex",)), {"given:told", "given:late"}),
+            (ForgetSelection(entities=("e9",)), {"given:told", "given:own"}),
+            (
+                ForgetSelection(during=Interval(start=None, end=T0, precision=Precision.RANGE)),
+                {"given:told", "given:late"},
+            ),
+            (ForgetSelection(messages=("m0",)), {"given:own", "given:late"}),
+            (ForgetSelection(speakers=("",), sessions=("",)), {"given:told", "given:own", "given:late"}),
         ],
     )
     async def test_a_given_fact_goes_with_its_sources_or_by_itself(
-        self, store: Store, selection: Selection, left: set[str]
+        self, store: Store, selection: ForgetSelection, left: set[str]
     ) -> None:
         early = T0 - timedelta(days=1)
         facts = (
@@ -130,9 +135,9 @@ class ForgettingContract:
         named = Mention(entity="e9", item="given:late", surface="Leeds")
         changes = replace(base, items=(*base.items, *facts), entities=(leeds,), mentions=(named,))
         await store.commit(changes)
-        plan = await store.torn(selection)
-        assert plan.reread == (), "a given fact was not read from its sources"
-        receipt = await store.forget(selection, Changeset(seen=plan.version))
+        plan = await store.plan_forget(selection)
+        assert plan.to_reread == (), "a given fact was not read from its sources"
+        receipt = await store.forget(selection, Changeset(expected_version=plan.version))
         assert (receipt.verified, receipt.leftovers) == (True, ())
         assert {item.id for item in await store.items_of([ItemKind.TRIPLE])} == left
         assert receipt.messages == selection.messages
@@ -140,16 +145,16 @@ class ForgettingContract:
     async def test_what_facts_were_given_of_a_message_does_not_make_it_read(self, store: Store) -> None:
         base = changes_of([message(0)])
         await store.commit(replace(base, items=(*base.items, given("told", ("m0",), "Ada", T0))))
-        assert [one.id for one in await store.unread()] == ["m0"]
+        assert [one.id for one in await store.find_unread()] == ["m0"]
 
     async def test_a_torn_turn_may_keep_its_name(self, store: Store) -> None:
         said = [message(0), message(1)]
         both = indexed(said[0], others=("m1",))
         gist = replace(both, item=replace(both.item, id="gist", kind=ItemKind.GIST, derived_from=("turn:m0",)))
         await store.commit(changes_of(said, items=(both, gist)))
-        torn = await store.torn(Selection(messages=("m1",)))
-        remade = Changeset(seen=torn.version, items=(indexed(said[0], seed=9),))
-        receipt = await store.forget(Selection(messages=("m1",)), remade)
+        torn = await store.plan_forget(ForgetSelection(messages=("m1",)))
+        remade = Changeset(expected_version=torn.version, items=(indexed(said[0], seed=9),))
+        receipt = await store.forget(ForgetSelection(messages=("m1",)), remade)
         assert receipt.items == 2
         assert await store.items(["turn:m0", "gist"]) == [remade.items[0].item]
         search = await store.search(probe(9), Scope(), Weights())
@@ -167,16 +172,16 @@ class ForgettingContract:
             derived("passage", ItemKind.EPISODE, ("m4",), "turn:m2"),
         )
         await store.commit(changes_of(said, items=items))
-        selection = Selection(messages=("m0", "m2"))
-        torn = await store.torn(selection)
-        assert (torn.turns, torn.left, torn.reread) == ((), (), (said[1], said[4]))
-        assert (await store.torn(Selection(messages=("m3",)))).reread == ()
+        selection = ForgetSelection(messages=("m0", "m2"))
+        torn = await store.plan_forget(selection)
+        assert (torn.turns, torn.remaining, torn.to_reread) == ((), (), (said[1], said[4]))
+        assert (await store.plan_forget(ForgetSelection(messages=("m3",)))).to_reread == ()
         again = Job(id="read", kind="read", payload="", messages=("m1", "m4"))
-        late = Changeset(seen=torn.version - 1, jobs=(again,))
+        late = Changeset(expected_version=torn.version - 1, jobs=(again,))
         with pytest.raises(StaleWrite):
             await store.forget(selection, late)
         assert await store.jobs() == []
-        receipt = await store.forget(selection, replace(late, seen=torn.version))
+        receipt = await store.forget(selection, replace(late, expected_version=torn.version))
         assert (receipt.items, receipt.jobs) == (6, 0)
         assert [(record.id, record.messages) for record in await store.jobs()] == [("read", ("m1", "m4"))]
         assert [item.id for item in await store.items_of(tuple(ItemKind), superseded=True)] == [
@@ -201,7 +206,7 @@ class ForgettingContract:
         """m2 took the place of m1, and m3 that of m2."""
         steps = [Supersession(item=f"turn:m{n}", by=f"turn:m{n + 1}", at=NOW + timedelta(days=n + 1)) for n in (1, 2)]
         await store.commit(changes_of([message(n) for n in range(4)], supersedes=tuple(steps)))
-        await store.forget(Selection(messages=tuple(gone)))
+        await store.forget(ForgetSelection(messages=tuple(gone)))
         at = {id_: n and NOW + timedelta(days=n) for id_, n in superseded.items()}
         assert {item.id: item.superseded for item in await store.items(at)} == at
         search = await store.search(probe(), Scope(), Weights())
@@ -210,19 +215,19 @@ class ForgettingContract:
     @pytest.mark.parametrize(
         ("selection", "left"),
         [
-            (Selection(sessions=("s1",)), {"m2"}),
-            (Selection(speakers=("Ben",)), {"m0", "m2"}),
+            (ForgetSelection(sessions=("s1",)), {"m2"}),
+            (ForgetSelection(speakers=("Ben",)), {"m0", "m2"}),
             (
-                Selection(during=Interval(start=T0, end=T0 + timedelta(minutes=1), precision=Precision.RANGE)),
+                ForgetSelection(during=Interval(start=T0, end=T0 + timedelta(minutes=1), precision=Precision.RANGE)),
                 {"m1", "m2"},
             ),
-            (Selection(during=Interval(start=None, end=T0, precision=Precision.RANGE)), {"m0", "m1", "m2"}),
-            (Selection(entities=("Paris",)), {"m1", "m2"}),
-            (Selection(entities=("e1",)), {"m1", "m2"}),
-            (Selection(messages=("m0",), speakers=("Ben",)), {"m2"}),
+            (ForgetSelection(during=Interval(start=None, end=T0, precision=Precision.RANGE)), {"m0", "m1", "m2"}),
+            (ForgetSelection(entities=("Paris",)), {"m1", "m2"}),
+            (ForgetSelection(entities=("e1",)), {"m1", "m2"}),
+            (ForgetSelection(messages=("m0",), speakers=("Ben",)), {"m2"}),
         ],
     )
-    async def test_what_a_selection_means(self, store: Store, selection: Selection, left: set[str]) -> None:
+    async def test_what_a_selection_means(self, store: Store, selection: ForgetSelection, left: set[str]) -> None:
         said = [message(0), message(1, speaker="Ben"), message(2, session="s2", position=0)]
         await store.commit(changes_of(said, **entities_of(["turn:m0", "turn:m0"])))
         receipt = await store.forget(selection)
@@ -232,7 +237,7 @@ class ForgettingContract:
     async def test_forgetting_nothing_is_a_receipt_of_zeros(self, store: Store) -> None:
         await store.commit(changes_of([message(0)]))
         before = await dumped(store)
-        receipt = await store.forget(Selection(messages=("unknown",)))
+        receipt = await store.forget(ForgetSelection(messages=("unknown",)))
         assert (receipt.messages, receipt.items, receipt.sessions, receipt.verified) == ((), 0, 0, True)
         assert await dumped(store) == before
 
@@ -243,7 +248,7 @@ class ForgettingContract:
         taken = {job.id: job for job in [await running(store) for _ in about]}
         for id_, retry_at in (("dead", None), ("other", SOON), ("lone", SOON), ("none", SOON)):
             await store.settle(taken[id_], error="no JSON: the dog", reply="the dog", retry_at=retry_at, now=NOW)
-        receipt = await store.forget(Selection(messages=("m0", "m1")))
+        receipt = await store.forget(ForgetSelection(messages=("m0", "m1")))
         assert (receipt.jobs, receipt.verified) == (3, True)
         kept = {record.id: record for record in await store.jobs()}
         assert {id_: record.messages for id_, record in kept.items()} == {
@@ -261,9 +266,9 @@ class ForgettingContract:
             assert "dog" not in (kept[id_].error or "dog")
         assert {record.reply for record in kept.values()} == {None}
         with pytest.raises(LostLease):  # what was derived from forgotten words must not come back
-            await store.commit(changes_of([message(5)], settles=taken["run"]))
+            await store.commit(changes_of([message(5)], settled_job=taken["run"]))
         assert {(await running(store)).messages for _ in range(2)} == {("m2",)}
-        assert (await store.forget(Selection(messages=("m2",)))).jobs == 2
+        assert (await store.forget(ForgetSelection(messages=("m2",)))).jobs == 2
         assert {record.id for record in await store.jobs()} == {"other", "none"}
 
     async def test_a_job_that_is_cut_while_it_runs_keeps_all_else_it_was_queued_for(self, store: Store) -> None:
@@ -271,7 +276,7 @@ class ForgettingContract:
         await queued(store, replace(MERGE, messages=("m0", "m1")))
         await running(store)
         await queued(store, replace(MERGE, payload="more", messages=("m2", "m3")))
-        await store.forget(Selection(messages=("m0", "m3")))
+        await store.forget(ForgetSelection(messages=("m0", "m3")))
         (record,) = await store.jobs()
         assert (record.state, record.messages) == (JobState.WAITING, ("m1", "m2"))
         again = await running(store)
@@ -284,6 +289,6 @@ class ForgettingContract:
         about = replace(MERGE, messages=("m0", "m1"))
         quoting = replace(about, id="j2", payload="sum up: the secret of Zanzibar, ok?")
         await store.commit(changes_of(said, jobs=(about, quoting)))
-        receipt = await store.forget(Selection(messages=("m0",)))
+        receipt = await store.forget(ForgetSelection(messages=("m0",)))
         assert (receipt.jobs, receipt.verified) == (2, True)
         assert [(record.id, record.messages) for record in await store.jobs()] == [("j1", ("m1",))]

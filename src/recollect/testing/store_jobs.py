@@ -11,7 +11,7 @@ from recollect.domain.changes import Changeset
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.usage import Cost, LedgerEntry, Usage
 from recollect.errors import InvalidInput, LostLease, StaleWrite
-from recollect.store.protocol import Selection, Store
+from recollect.store.protocol import ForgetSelection, Store
 from recollect.testing.store_material import NOW, changes_of, message
 
 MERGE = Job(id="j1", kind="merge", payload="{}")
@@ -25,7 +25,7 @@ async def queued(store: Store, *jobs: Job) -> None:
 
 async def claimed(store: Store, worker: str = "w1", at: float = 0, *, hurry: bool = False) -> Job | None:
     """What a worker gets so many seconds later."""
-    return await store.claim(["merge"], worker, NOW + timedelta(seconds=at), LEASE_S, hurry=hurry)
+    return await store.claim(["merge"], worker, NOW + timedelta(seconds=at), LEASE_S, ignore_schedule=hurry)
 
 
 async def running(store: Store, worker: str = "w1", at: float = 0) -> Job:
@@ -180,7 +180,7 @@ class JobsContract:
         await running(store)
 
         async def told(after: float, *kinds: str) -> list[str]:
-            return await store.put_off(kinds, NOW + timedelta(seconds=after))
+            return await store.blocked_reasons(kinds, NOW + timedelta(seconds=after))
 
         assert await told(0, "No", "Limit") == ["Limit: 6: spent", "No: model"]
         assert await told(30, "No", "Limit") == ["Limit: 5: spent", "No: model"]
@@ -208,7 +208,7 @@ class JobsContract:
     async def test_a_hurry_is_for_what_failed_before_and_used_up_no_attempt(self, store: Store) -> None:
         async def found(before: float, *, hurry: bool = True) -> Job | None:
             moment = NOW + timedelta(seconds=before)
-            return await store.claim(["merge"], "w1", NOW, LEASE_S, hurry=hurry, failed_before=moment)
+            return await store.claim(["merge"], "w1", NOW, LEASE_S, ignore_schedule=hurry, failed_before=moment)
 
         await queued(store, MERGE)
         await store.settle(await running(store), error="no tokens", retry_at=LATER, counted=False, now=NOW)
@@ -228,7 +228,7 @@ class JobsContract:
             with pytest.raises(LostLease, match="j1"):
                 await store.settle(late, error=error, now=NOW)
             with pytest.raises(LostLease):
-                await store.commit(changes_of([message(0)], settles=late))
+                await store.commit(changes_of([message(0)], settled_job=late))
         assert await store.messages() == []
         await store.settle(current, now=NOW)
         await queued(store, MERGE)
@@ -257,14 +257,14 @@ class JobsContract:
         assert tries > 1
 
     async def test_a_job_is_settled_together_with_what_came_of_it(self, store: Store) -> None:
-        seen = (await store.known([], [])).version
+        seen = (await store.look_up([], [])).version
         await queued(store, MERGE)
         job = await running(store)
         with pytest.raises(StaleWrite):
-            await store.commit(changes_of([message(0)], settles=job, seen=seen))
+            await store.commit(changes_of([message(0)], settled_job=job, expected_version=seen))
         assert [record.state for record in await store.jobs()] == [JobState.RUNNING]
         follow_up = replace(MERGE, id="j2")
-        await store.commit(changes_of([message(0)], settles=job, jobs=(follow_up,)))
+        await store.commit(changes_of([message(0)], settled_job=job, jobs=(follow_up,)))
         assert [(record.id, record.state) for record in await store.jobs()] == [("j2", JobState.WAITING)]
         assert len(await store.messages()) == 1
 
@@ -282,7 +282,7 @@ class JobsContract:
                 await act("nothing")
         await store.drop_job("j1")
         with pytest.raises(LostLease):
-            await store.commit(changes_of([message(0)], settles=job))
+            await store.commit(changes_of([message(0)], settled_job=job))
 
     async def test_a_job_that_failed_or_runs_is_tried_again_by_hand_as_if_it_were_new(self, store: Store) -> None:
         await store.commit(changes_of([message(0), message(1)]))
@@ -321,12 +321,12 @@ class JobsContract:
         entry = LedgerEntry(at=NOW, operation="merge", role="writer", model="m-1", usage=cost)
         judged = replace(entry, role="judge", at=LATER)
         await store.commit(changes_of([message(0)]))
-        version = (await store.known([], [])).version
+        version = (await store.look_up([], [])).version
         await store.record([entry, replace(entry, failed=True), judged])
         await store.record([replace(judged, operation="ask", model="m-2")])
         await store.record([])
-        assert (await store.known([], [])).version == version, "what it costs changes nothing that is remembered"
-        await store.forget(Selection(messages=("m0",)))
+        assert (await store.look_up([], [])).version == version, "what it costs changes nothing that is remembered"
+        await store.forget(ForgetSelection(messages=("m0",)))
         assert await store.spent() == cost + cost + cost + cost
         assert await store.spent(role="writer") == await store.spent(role="judge") == cost + cost
         assert await store.spent(since=SOON) == await store.spent(role="judge", since=LATER) == cost + cost

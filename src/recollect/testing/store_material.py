@@ -13,7 +13,7 @@ from recollect.domain.entities import Entity, EntityKind, Mention, Merge
 from recollect.domain.items import IndexedItem, Item, ItemKind, Network, Occurrence
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.messages import Role, StoredMessage
-from recollect.domain.queries import Probe, Scope
+from recollect.domain.queries import Scope, SearchProbe
 from recollect.domain.time import Interval, Precision
 from recollect.store.protocol import Store
 from recollect.store.search import Search
@@ -77,8 +77,8 @@ def changes_of(said: Sequence[StoredMessage], **more: object) -> Changeset:
     return replace(base, **more)  # type: ignore[arg-type]
 
 
-def probe(seed: int = 0, **more: object) -> Probe:
-    base = Probe(topic="dog", vector=unit(seed), terms=np.array([1, 2], dtype=np.uint32))
+def probe(seed: int = 0, **more: object) -> SearchProbe:
+    base = SearchProbe(topic="dog", vector=unit(seed), terms=np.array([1, 2], dtype=np.uint32))
     return replace(base, **more)  # type: ignore[arg-type]
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from recollect.domain.changes import Changeset
-from recollect.domain.items import ItemKind, Stage
+from recollect.domain.items import ItemKind, ItemStage
 from recollect.domain.queries import Scope
 from recollect.domain.signals import Weights
 from recollect.store.protocol import Store
 from recollect.store.search import Hits
-from recollect.testing.brute_force import BruteForce, inside
+from recollect.testing.brute_force import BruteForce, is_in_scope
 from recollect.testing.store_material import (
     CLOSE,
     NO_GRAPH,
@@ -63,7 +63,7 @@ class SearchContract:
             expected = brute.best(scores, scope, k, positive=arm != "semantic")
             assert len(set(ids)) == len(ids)
             assert sorted(hits.scores.tolist(), reverse=True) == hits.scores.tolist(), arm
-            assert all(inside(items[id_], scope) for id_ in ids), arm
+            assert all(is_in_scope(items[id_], scope) for id_ in ids), arm
             if arm != "lexical" or self.tolerance.lexical:
                 self._compare(arm, ids, hits, scores, expected)
 
@@ -114,7 +114,7 @@ class SearchContract:
     async def test_what_grew_is_as_it_was_then(self, store: Store) -> None:
         said = [message(0, text="one"), message(1, text="two")]
         grown = indexed(said[0], others=("m1",))
-        stage = Stage(until=said[1].recorded, sources=1, characters=3, tokens=5)
+        stage = ItemStage(until=said[1].recorded, sources=1, characters=3, tokens=5)
         item = replace(grown.item, text="one\nAda: two", tokens=9, stages=(stage,))
         await store.commit(changes_of(said, items=(replace(grown, item=item),)))
         assert await store.items(["turn:m0"]) == [item]

@@ -13,7 +13,7 @@ from recollect.domain.items import ItemKind
 from recollect.domain.segments import Segment, Stream
 from recollect.errors import InvalidInput, StaleWrite
 from recollect.store.capabilities import SegmentReader
-from recollect.store.protocol import Capability, Selection, Store
+from recollect.store.protocol import Capability, ForgetSelection, Store
 from recollect.store.stores import Stores
 from recollect.testing.store_forgetting import derived
 from recollect.testing.store_material import DIMENSION, EMBEDDER, changes_of, indexed, message
@@ -110,7 +110,7 @@ class SegmentsContract:
 
     async def test_a_segment_holds_what_is_left_of_it(self, segmented: SegmentStore) -> None:
         await filled(segmented)
-        await segmented.forget(Selection(messages=("m0", "m3", "m4")))
+        await segmented.forget(ForgetSelection(messages=("m0", "m3", "m4")))
         assert await segmented.segments([0, 1, 2, 3]) == [
             Segment(number=0, first="m1", start=0, last="m2"),
             Segment(number=1, first="m2", start=0, last="m5"),
@@ -122,7 +122,7 @@ class SegmentsContract:
 
     async def test_a_segment_of_which_nothing_is_left_is_none(self, segmented: SegmentStore) -> None:
         await filled(segmented)
-        await segmented.forget(Selection(messages=("m2", "m3", "m4", "m5", "m6", "m7")))
+        await segmented.forget(ForgetSelection(messages=("m2", "m3", "m4", "m5", "m6", "m7")))
         assert await segmented.segments([0, 1, 2, 3]) == [Segment(number=0, first="m0", start=2, last="m1")]
         assert [segment.number for segment in await segmented.segments()] == [0]
         assert (await segmented.stream(), (await segmented.info()).segments) == (replace(STREAM, last="m1"), 1)
@@ -131,7 +131,7 @@ class SegmentsContract:
     async def test_what_windowing_has_left_behind_is_none(self, segmented: SegmentStore) -> None:
         """A window was open when the length changed, and everything in it was forgotten before."""
         await filled(segmented)
-        await segmented.forget(Selection(messages=("m6", "m7")))
+        await segmented.forget(ForgetSelection(messages=("m6", "m7")))
         await segmented.commit(
             Changeset(
                 segments=(replace(SEGMENTS[2], last="m5"), Segment(number=4, first="m8")),
@@ -143,46 +143,47 @@ class SegmentsContract:
 
     async def test_what_would_be_left_of_segments_is_told(self, segmented: SegmentStore) -> None:
         await filled(segmented)
-        torn = (await segmented.torn(Selection(messages=("m3", "m7")))).segments
-        assert [(one.segment, [left.id for left in one.left]) for one in torn] == [
+        torn = (await segmented.plan_forget(ForgetSelection(messages=("m3", "m7")))).segments
+        assert [(one.segment, [left.id for left in one.remaining]) for one in torn] == [
             (Segment(number=0, first="m0", start=2, last="m2"), ["m0", "m1", "m2"]),
             (SEGMENTS[1], ["m2", "m4", "m5"]),
         ]
-        everything = Selection(messages=("m0", "m1", "m2", "m3"))
-        torn = (await segmented.torn(everything)).segments
-        assert [(one.segment.number, [left.id for left in one.left]) for one in torn] == [(1, ["m4", "m5"])]
-        assert (await segmented.torn(Selection(messages=("m6",)))).segments == ()
+        everything = ForgetSelection(messages=("m0", "m1", "m2", "m3"))
+        torn = (await segmented.plan_forget(everything)).segments
+        assert [(one.segment.number, [left.id for left in one.remaining]) for one in torn] == [(1, ["m4", "m5"])]
+        assert (await segmented.plan_forget(ForgetSelection(messages=("m6",)))).segments == ()
 
     async def test_a_summary_is_no_reason_to_read_messages_again(self, segmented: SegmentStore) -> None:
         await filled(segmented)
         summary = derived("summary:0", ItemKind.SUMMARY, ("m0", "m1", "m2"))
         await segmented.commit(Changeset(items=(summary, derived("fact", ItemKind.FACT, ("m1", "m2")))))
-        assert (await segmented.torn(Selection(messages=("m0",)))).reread == ()
-        assert [one.id for one in (await segmented.torn(Selection(messages=("m1",)))).reread] == ["m2"]
-        assert [one.id for one in await segmented.unread()] == ["m0", *(f"m{n}" for n in range(3, 9))]
+        assert (await segmented.plan_forget(ForgetSelection(messages=("m0",)))).to_reread == ()
+        assert [one.id for one in (await segmented.plan_forget(ForgetSelection(messages=("m1",)))).to_reread] == ["m2"]
+        assert [one.id for one in await segmented.find_unread()] == ["m0", *(f"m{n}" for n in range(3, 9))]
 
     async def test_summaries_are_made_anew_with_the_forgetting(self, segmented: SegmentStore) -> None:
         await filled(segmented)
         await segmented.commit(Changeset(items=(derived("summary:0", ItemKind.SUMMARY, ("m0", "m1", "m2")),)))
-        selection = Selection(messages=("m0",))
+        selection = ForgetSelection(messages=("m0",))
         remade = derived("summary:0", ItemKind.SUMMARY, ("m1", "m2"))
-        version = (await segmented.torn(selection)).version
-        await segmented.forget(selection, Changeset(seen=version, items=(remade,)))
+        version = (await segmented.plan_forget(selection)).version
+        await segmented.forget(selection, Changeset(expected_version=version, items=(remade,)))
         assert await segmented.items(["summary:0"]) == [remade.item]
 
     async def test_a_torn_turn_is_to_be_remade_whatever_else_is(self, segmented: SegmentStore) -> None:
         said = [message(0), message(1), message(2)]
         await segmented.commit(changes_of(said, items=(indexed(said[0], others=("m1",)), indexed(said[2]))))
-        selection = Selection(messages=("m0",))
+        selection = ForgetSelection(messages=("m0",))
         remade = Changeset(
-            seen=(await segmented.torn(selection)).version, items=(derived("summary:0", ItemKind.SUMMARY, ("m1",)),)
+            expected_version=(await segmented.plan_forget(selection)).version,
+            items=(derived("summary:0", ItemKind.SUMMARY, ("m1",)),),
         )
         with pytest.raises(StaleWrite):
             await segmented.forget(selection, remade)
 
     async def test_segments_are_in_a_dump(self, stores: Stores, segmented: SegmentStore) -> None:
         await filled(segmented)
-        await segmented.forget(Selection(messages=("m0", "m7")))
+        await segmented.forget(ForgetSelection(messages=("m0", "m7")))
         copy = cast(SegmentStore, await stores.open("copy", embedder=EMBEDDER, dimension=DIMENSION))
         async for part in segmented.dump():
             await copy.commit(part)

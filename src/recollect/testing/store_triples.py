@@ -12,15 +12,15 @@ from typing import Protocol, cast
 import pytest
 
 from recollect.domain.changes import Changeset, Supersession
-from recollect.domain.held import held, meets
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.queries import Scope
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval
 from recollect.domain.triples import Aggregation, Comparison, Ordering, TimeFilter, Triple, TriplePattern
+from recollect.domain.validity import matches_filter, validity_of
 from recollect.store.capabilities import TripleReader
-from recollect.store.protocol import Capability, Selection, Store
+from recollect.store.protocol import Capability, ForgetSelection, Store
 from recollect.store.stores import Stores
 from recollect.testing import brute_force, triple_material
 from recollect.testing.store_material import (
@@ -48,17 +48,17 @@ async def assert_as_by_hand(store: TripleStore, items: Sequence[Item], links: Se
     """One question, drawn at random, is answered as brute force answers it."""
     pattern, ordering = triple_material.pattern(rng), triple_material.ordering(rng)
     scope = triple_material.scope(rng, len(items))
-    expected = brute_force.fitting(items, pattern, scope, ordering)
+    expected = brute_force.select_triples(items, pattern, scope, ordering)
     limit, offset = rng.choice((None, 0, 1, 3, 100)), rng.choice((0, 0, 2, 50))
     page = await store.triples(pattern, scope, ordering=ordering, limit=limit, offset=offset)
     assert page.total == len(expected)
     assert list(page.items) == expected[offset : None if limit is None else offset + limit]
     for aggregation in Aggregation:
         counted = await store.count_triples(pattern, scope, aggregation)
-        assert counted == brute_force.counted(expected, aggregation), aggregation
+        assert counted == brute_force.count_triples(expected, aggregation), aggregation
     ends = rng.sample([item.id for item in items], min(3, len(items)))
     kinds = rng.choice((CONTEXT, SYNONYMY, (*CONTEXT, *SYNONYMY)))
-    beside = brute_force.joined(items, links, ends, kinds, scope)
+    beside = brute_force.select_linked(items, links, ends, kinds, scope)
     assert await store.linked(ends, kinds, scope) == beside
     assert await store.linked([*ends, "unknown"], kinds, scope, limit=2) == beside[:2]
 
@@ -132,7 +132,7 @@ class TriplesContract:
         for first, second in product(Comparison, repeat=2):
             start, end = triple_material.time(rng, ZONES[0]), triple_material.time(rng, ZONES[1])
             scope = Scope(when=TimeFilter(start=start, start_operator=first, end=end, end_operator=second))
-            expected = brute_force.fitting(items, ANY, scope, None)
+            expected = brute_force.select_triples(items, ANY, scope, None)
             assert list((await stating.triples(ANY, scope)).items) == expected, (first, second)
 
     async def test_a_search_keeps_to_when_items_hold(self, stating: TripleStore) -> None:
@@ -143,7 +143,7 @@ class TriplesContract:
         for _ in range(20):
             scope = Scope(when=triple_material.time_filter(rng))
             search = await stating.search(probe(), scope, Weights())
-            expected = {e.item.id for e in changes.items if brute_force.inside(e.item, scope)}
+            expected = {e.item.id for e in changes.items if brute_force.is_in_scope(e.item, scope)}
             for arm in ("semantic", "lexical"):
                 assert set(await found(search, arm, 100)) == expected, (arm, scope)
             sizes.add(len(expected))
@@ -173,7 +173,7 @@ class TriplesContract:
             for operator in Comparison
         }
         assert [operator for operator, ids in standing.items() if ids] == ["le", "eq", "ge"]
-        assert meets(held(told), TimeFilter(start=year(1981), start_operator=Comparison.LT))
+        assert matches_filter(validity_of(told), TimeFilter(start=year(1981), start_operator=Comparison.LT))
         assert await ids_of(stating, Scope(when=TimeFilter(start=year(1981), start_operator=Comparison.LT))) == ["i0"]
 
     async def test_the_order_of_triples_and_of_ties(self, stating: TripleStore) -> None:
@@ -215,7 +215,7 @@ class TriplesContract:
         rng = Random(8)
         changes = triple_material.bank(rng, 60)
         await stating.commit(changes)
-        await stating.forget(Selection(messages=("m1", "m5")))
+        await stating.forget(ForgetSelection(messages=("m1", "m5")))
         items = [e.item for e in changes.items if not {"m1", "m5"}.intersection(e.item.sources)]
         assert 0 < len(items) < 60
         for _ in range(30):

@@ -11,7 +11,7 @@ from recollect.domain.changes import Changeset
 from recollect.domain.items import IndexedItem, Item, ItemKind, Occurrence
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.queries import Scope
-from recollect.domain.time import Interval, Precision, at_instant
+from recollect.domain.time import Interval, Precision, instant_interval
 from recollect.domain.triples import Comparison, Ordering, TimeFilter, Triple, TriplePattern
 from recollect.testing.store_material import T0, changes_of, indexed, message
 
@@ -62,7 +62,7 @@ def time(rng: Random, zone: timezone) -> Interval:
             month(one.month, one.year, zone),
             date(one),
             date(other),
-            at_instant(one),
+            instant_interval(one),
             between(one, one),
             between(one, other),
             between(one, None),

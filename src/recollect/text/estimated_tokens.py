@@ -14,7 +14,7 @@ _TWO_TOKENS = "\u0800"  # what takes three bytes in UTF-8 is rare in the tokeniz
 _FOUR_TOKENS = "\U00010000"
 
 
-def estimated_starts(text: str) -> list[int]:
+def estimate_token_starts(text: str) -> list[int]:
     """Return the character at which each token of a text begins; a character of several tokens stands several times."""
     starts: list[int] = []
     for match in _TOKEN.finditer(text):

@@ -6,21 +6,21 @@ import re
 from typing import Final
 
 
-def listed(words: str) -> frozenset[str]:
+def split_words(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-ROLES: Final = listed("user assistant system human ai bot agent model tool unknown speaker me you")
-LINKS: Final = listed("of the de la le del da dos das van von der den du des di y bin ibn al el")
+ROLES: Final = split_words("user assistant system human ai bot agent model tool unknown speaker me you")
+LINKS: Final = split_words("of the de la le del da dos das van von der den du des di y bin ibn al el")
 SKIPPED: Final = frozenset(" \t\u00a0*_-–—•>#")
 ENDS: Final = frozenset(".!?:;…\n\r\f\v\u2028\u2029|")
 DOTTED: Final = re.compile(r"^\w\.|\.\w\.$")
 
 # Capitalised words that are not names: they open sentences, greet, exclaim or name times.
-NEVER: Final = listed(
+NEVER: Final = split_words(
     "i i'm i've i'll i'd it it's you your you're we they he she my me thanks thank hey hi wow yeah lol"
 )
-STOP: Final = NEVER | listed(
+STOP: Final = NEVER | split_words(
     """a an the this that these those there here its our their his her hers him them us who whom whose which what when
     where why how if then than so as at by for from in into of off on onto out over to up with without within about
     above across after again against along among around before behind below between beyond but and or nor not yet
@@ -59,11 +59,11 @@ STOP: Final = NEVER | listed(
     winter am pm est pst utc gmt tv dvd cd pc id url html pdf ceo cto cfo hr faqs diys tvs"""
 )
 # Stop words that may be part of a longer name, in mid-sentence and where a sentence opens.
-IN_NAMES: Final = listed(
+IN_NAMES: Final = split_words(
     """the a new under old little big great good first last best high low super real true sweet happy wild love play
     all one man girl boy spring summer winter fall back three new south down every long small short all hard"""
 )
-OPENING_NAMES: Final = listed("new")
+OPENING_NAMES: Final = split_words("new")
 STOP_CAPITALISED: Final = frozenset(form for word in STOP for form in (word.capitalize(), word.upper())) | frozenset(
     f"{word.capitalize()}{mark}{suffix}"
     for word in STOP
@@ -71,44 +71,44 @@ STOP_CAPITALISED: Final = frozenset(form for word in STOP for form in (word.capi
     for mark in "'’"
     for suffix in ("s", "re", "ve", "ll", "d", "m")
 )
-SHOUTED: Final = STOP | listed(
+SHOUTED: Final = STOP | split_words(
     """job birthday day days time times life world people year years week home house family friend friends kids baby
     thing things stuff lot lots half whole full free huge insane epic boom win won wins loss lost help free sale
     open hot cold warm fire lit mega ultra total two three four five six ten one zero zoom care gift food cake party
     game games team end ends must wait stop done no way yess yesss wooo nooo sooo soooo goal goals ready set book
     books dog cat dogs cats money cash safe sick mind body soul art music dance movie show fact facts idea plan"""
 )
-NOT_VERBS: Final = listed(
+NOT_VERBS: Final = split_words(
     "king ming sterling beijing nanjing irving wyoming reading boeing fleming harding golding boxing"
 )
-NUMBERED: Final = listed(
+NUMBERED: Final = split_words(
     "room flight gate platform route highway apollo windows python formula java area pier studio channel act chapter"
 )
-KEEP_POSSESSIVE: Final = listed(
+KEEP_POSSESSIVE: Final = split_words(
     "McDonald's Wendy's Macy's Levi's Kellogg's Domino's Denny's Lay's Sotheby's Christie's Lloyd's"
 )
-TITLES: Final = listed(
+TITLES: Final = split_words(
     """dr dr. mr mr. mrs mrs. ms ms. prof prof. professor rev. capt. captain sgt. lt. gen. sir lady lord aunt auntie
     uncle grandma grandpa granny president king queen prince princess coach saint pope"""
 )
-ORGANIZATIONS: Final = listed(
+ORGANIZATIONS: Final = split_words(
     """university college school academy institute inc inc. ltd ltd. llc gmbh corp corp. corporation company co co.
     club bank hospital clinic foundation association society committee council agency ministry department church
     league union group museum gallery library orchestra band restaurant cafe café studio studios airlines times post"""
 )
-PLACES: Final = listed(
+PLACES: Final = split_words(
     """lake mount mt mt. park street st. city beach river island islands bay road avenue lane square county valley
     mountain mountains hills hill canyon falls forest desert ocean sea coast port fort cape bridge airport station
     village town trail gardens garden district province heights harbor harbour plaza peninsula springs creek"""
 )
-PLACE_HEADS: Final = listed("lake mount mt mt. fort ft. port cape isle room gulf")
-RELATIONS: Final = listed(
+PLACE_HEADS: Final = split_words("lake mount mt mt. fort ft. port cape isle room gulf")
+RELATIONS: Final = split_words(
     """friend friends colleague coworker co-worker boss manager neighbor neighbour teammate roommate classmate partner
     husband wife girlfriend boyfriend fiancé fiancée fiance fiancee sister brother mother father mom dad son
     daughter cousin uncle aunt niece nephew grandmother grandfather grandma grandpa teacher mentor therapist doctor
     author artist singer actor actress player coach guy girl named name's"""
 )
-MOTION: Final = listed(
+MOTION: Final = split_words(
     """go goes going went gone move moves moved moving travel traveled travelled traveling travelling trip trips fly
     flew flying drive drove driving live lives lived living stay stayed staying hike hiked hiking return returned
     back come came journey tour flight vacation headed heading walk walked wandered"""
@@ -119,7 +119,7 @@ UNITS: Final = (
 )
 
 
-def pattern() -> re.Pattern[str]:
+def build_name_pattern() -> re.Pattern[str]:
     """Return the pattern that matches a quoted title, an @handle or a capitalised phrase. Only the phrase has no
     group.
     """
@@ -138,4 +138,4 @@ def pattern() -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:[\"“«„](?P<title>{title})[\"”»“]|(?P<handle>@\w[\w.]{{0,30}}\w)|{phrase})")
 
 
-NAME: Final = pattern()
+NAME: Final = build_name_pattern()

@@ -43,7 +43,7 @@ MAX_NAME: Final = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Name:
+class FoundName:
     """A name as the text writes it, without a possessive 's. ``span`` gives its place in the text, in characters."""
 
     text: str
@@ -51,7 +51,7 @@ class Name:
     span: tuple[int, int]
 
 
-def find_names(text: str, speakers: Collection[str] = (), known: Container[str] = frozenset()) -> tuple[Name, ...]:
+def find_names(text: str, speakers: Collection[str] = (), known: Container[str] = frozenset()) -> tuple[FoundName, ...]:
     """Return every name of a text, from first to last. Names do not overlap.
 
     A capitalised word that opens a sentence counts only in four cases: it is the name of a speaker, it belongs to a
@@ -59,21 +59,21 @@ def find_names(text: str, speakers: Collection[str] = (), known: Container[str] 
     (names seen before, casefolded). Speakers that are roles ("user", "assistant") are not names. The function never
     raises, and its time is linear in the length of the text.
     """
-    people = _people(speakers if isinstance(speakers, frozenset) else frozenset(speakers))
-    names: list[Name] = []
+    people = _make_people(speakers if isinstance(speakers, frozenset) else frozenset(speakers))
+    names: list[FoundName] = []
     openers: list[_Opener] = []
     inside: set[str] = set()  # words that are capitalised inside a sentence
     for hit in NAME.finditer(text):
         if hit.lastgroup is None:
             _read_phrase(text, hit, people, names, openers, inside)
-        elif (special := _special(hit)) is not None:
+        elif (special := _read_special(hit)) is not None:
             names.append(special)
     proven = (opener for opener in openers if opener[0] in inside or opener[0] in known)
-    kept = [name for _, at, words in proven if (name := _as_name(text, at, words, people)) is not None]
+    kept = [name for _, at, words in proven if (name := _make_name(text, at, words, people)) is not None]
     if people.uncased:
-        kept.extend(_uncased(text, people.uncased, [*names, *kept]))
+        kept.extend(_find_uncased(text, people.uncased, [*names, *kept]))
     if kept:
-        names = sorted([*names, *kept], key=_start)
+        names = sorted([*names, *kept], key=_span_start)
     return tuple(names)
 
 
@@ -81,30 +81,35 @@ _Opener = tuple[str, int, list[str]]  # a possible name that opens a sentence: i
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _People:
+class _KnownPeople:
     words: frozenset[str]
     uncased: tuple[str, ...]
 
 
 @lru_cache(maxsize=256)
-def _people(speakers: frozenset[str]) -> _People:
+def _make_people(speakers: frozenset[str]) -> _KnownPeople:
     named = [name.strip() for name in speakers if name.strip() and name.strip().lower() not in ROLES]
     words = (word for name in named for word in (name.lower(), *name.lower().split()) if len(word) > 1)
     uncased = (name for name in named if not name[0].isupper() and name.lower() not in STOP)
-    return _People(words=frozenset(words).difference(LINKS), uncased=tuple(sorted(uncased)))
+    return _KnownPeople(words=frozenset(words).difference(LINKS), uncased=tuple(sorted(uncased)))
 
 
 def _read_phrase(
-    text: str, hit: re.Match[str], people: _People, names: list[Name], openers: list[_Opener], inside: set[str]
+    text: str,
+    hit: re.Match[str],
+    people: _KnownPeople,
+    names: list[FoundName],
+    openers: list[_Opener],
+    inside: set[str],
 ) -> None:
     """Add the names of one capitalised phrase."""
     phrase, start = hit[0], hit.start()
     # Most capitalised phrases are one stop word and end here.
     if phrase in STOP_CAPITALISED and phrase.lower() not in people.words:
         return
-    opens = _opens_sentence(text, start)
+    opens = _is_sentence_start(text, start)
     several = " " in phrase
-    if not several and _cannot_be(text, hit.end(), phrase, people):
+    if not several and _is_compound_half(text, hit.end(), phrase, people):
         return
     if opens and phrase.isalpha() and phrase[1:].islower() and (low := phrase.lower()) not in people.words:
         # Most sentences begin with an ordinary word. It counts as a name only if other text proves it.
@@ -112,8 +117,8 @@ def _read_phrase(
             openers.append((low, start, [phrase]))
         return
     shouted = several and phrase.isupper() and phrase[-1].isalpha()
-    for at, words, leads in _parts(phrase, start, opens, people):
-        name = _as_name(text, at, words, people)
+    for at, words, leads in _split_runs(phrase, start, opens, people):
+        name = _make_name(text, at, words, people)
         if name is None:
             continue
         word = name.text.lower()
@@ -127,42 +132,42 @@ def _read_phrase(
             inside.add(word)
 
 
-def _cannot_be(text: str, end: int, word: str, people: _People) -> bool:
+def _is_compound_half(text: str, end: int, word: str, people: _KnownPeople) -> bool:
     """Return true if a single word is half of an ordinary compound ("Self-care", "Spanish-speaking")."""
     if text[end : end + 1] != "-" or not text[end + 1 : end + 2].islower():
         return False
     return not word.isupper() and word.lower() not in people.words
 
 
-def _needs_proof(words: Sequence[str], word: str, people: _People) -> bool:
+def _needs_proof(words: Sequence[str], word: str, people: _KnownPeople) -> bool:
     """Return true if a phrase that opens a sentence may be an ordinary word with a capital letter."""
     if word in people.words:
         return word in STOP  # a speaker called Will
-    if any(char.isupper() for char in _bare(words[0])[1:]):
+    if any(char.isupper() for char in _strip_punctuation(words[0])[1:]):
         return False  # NASA, LeBron, Jean-Luc
     return len(words) == 1 or (len(words) == 2 and words[1][0].isdigit() and words[0].lower() not in NUMBERED)
 
 
-def _parts(phrase: str, start: int, opens: bool, people: _People) -> Iterator[tuple[int, list[str], bool]]:
+def _split_runs(phrase: str, start: int, opens: bool, people: _KnownPeople) -> Iterator[tuple[int, list[str], bool]]:
     """Yield the runs of words between stop words: the offset, the words, and true if the run holds the phrase's first
     word.
     """
     words = phrase.split(" ")
     at, begun, run = start, start, list[str]()
     for index, word in enumerate(words):
-        if _breaks(word, index, words, opens, people):
-            yield from _trimmed(begun, run, begun == start, people)
+        if _is_break(word, index, words, opens, people):
+            yield from _trim_run(begun, run, begun == start, people)
             run, begun = [], at + len(word) + 1
         else:
             run.append(word)
             if _owner(word) in people.words and word != _owner_text(word):  # "Maria's Toyota" is two names
-                yield from _trimmed(begun, run, begun == start, people)
+                yield from _trim_run(begun, run, begun == start, people)
                 run, begun = [], at + len(word) + 1
         at += len(word) + 1
-    yield from _trimmed(begun, run, begun == start, people)
+    yield from _trim_run(begun, run, begun == start, people)
 
 
-def _breaks(word: str, index: int, words: Sequence[str], opens: bool, people: _People) -> bool:
+def _is_break(word: str, index: int, words: Sequence[str], opens: bool, people: _KnownPeople) -> bool:
     low = _owner(word)
     if low in people.words:
         return opens and index == 0 and low in STOP
@@ -173,7 +178,7 @@ def _breaks(word: str, index: int, words: Sequence[str], opens: bool, people: _P
     return _is_stop(word) or (opens and len(words) > 1 and low.endswith("ing") and low not in NOT_VERBS)
 
 
-def _trimmed(at: int, run: list[str], leads: bool, people: _People) -> Iterator[tuple[int, list[str], bool]]:
+def _trim_run(at: int, run: list[str], leads: bool, people: _KnownPeople) -> Iterator[tuple[int, list[str], bool]]:
     """Yield the run without stop words, connectives and numbers at its start, and without connectives at its end."""
     first, last = 0, len(run)
     while first < last and _is_no_head(run[first], leads and first == 0, people):
@@ -184,7 +189,7 @@ def _trimmed(at: int, run: list[str], leads: bool, people: _People) -> Iterator[
         yield at + sum(len(word) + 1 for word in run[:first]), run[first:last], leads and first == 0
 
 
-def _is_no_head(word: str, leads: bool, people: _People) -> bool:
+def _is_no_head(word: str, leads: bool, people: _KnownPeople) -> bool:
     if word in LINKS or word == "&" or word[0].isdigit():
         return True
     return not leads and _is_stop(word) and word.lower() not in IN_NAMES and _owner(word) not in people.words
@@ -194,20 +199,20 @@ def _is_tail_stop(word: str) -> bool:
     return _owner(word) in NEVER
 
 
-def _as_name(text: str, at: int, words: Sequence[str], people: _People) -> Name | None:
+def _make_name(text: str, at: int, words: Sequence[str], people: _KnownPeople) -> FoundName | None:
     """Return the name that these words spell, or ``None`` for shouted words and single letters."""
     if len(words) == 2 and words[1][0].isdigit() and words[0].lower() in people.words:
         words = words[:1]  # "with John 2"
     end = at + sum(map(len, words)) + len(words) - 1
-    end -= len(words[-1]) - len(_without_possessive(words)) + (words[-1].endswith(".") and not DOTTED.search(words[-1]))
+    end -= len(words[-1]) - len(_strip_possessive(words)) + (words[-1].endswith(".") and not DOTTED.search(words[-1]))
     spelled = text[at:end]
-    if not 1 < len(spelled) <= MAX_NAME or (spelled.isupper() and _shouts(words, people)):
+    if not 1 < len(spelled) <= MAX_NAME or (spelled.isupper() and _is_shouted(words, people)):
         return None
-    return Name(text=spelled, kind=_kind(text, at, words, people), span=(at, end))
+    return FoundName(text=spelled, kind=_classify(text, at, words, people), span=(at, end))
 
 
-def _shouts(words: Sequence[str], people: _People) -> bool:
-    bare = _bare(words[0])
+def _is_shouted(words: Sequence[str], people: _KnownPeople) -> bool:
+    bare = _strip_punctuation(words[0])
     if len(words) > 1:
         return not any(any(map(str.isdigit, word)) or "." in word for word in words)
     if bare.lower() in people.words or not bare.isascii():
@@ -215,14 +220,14 @@ def _shouts(words: Sequence[str], people: _People) -> bool:
     return bare.lower() in SHOUTED or (len(bare) > 6 and bare.isalpha() and not bare.startswith("LGBT"))
 
 
-def _without_possessive(words: Sequence[str]) -> str:
+def _strip_possessive(words: Sequence[str]) -> str:
     last = words[-1]
     if words[0] in ("St.", "Saint") or last in KEEP_POSSESSIVE:
         return last
-    return _bare(last)
+    return _strip_punctuation(last)
 
 
-def _bare(word: str) -> str:
+def _strip_punctuation(word: str) -> str:
     return word[:-2] if word.endswith(("'s", "’s", "'S", "’S")) else word
 
 
@@ -239,7 +244,7 @@ def _is_stop(word: str) -> bool:
     return low in STOP or low.partition("'")[0] in STOP
 
 
-def _opens_sentence(text: str, at: int) -> bool:
+def _is_sentence_start(text: str, at: int) -> bool:
     """Return true if only blanks, quotes and bullets stand between here and the end of a sentence, a line start or an
     emoji.
     """
@@ -253,31 +258,31 @@ def _opens_sentence(text: str, at: int) -> bool:
     return True
 
 
-def _special(hit: re.Match[str]) -> Name | None:
+def _read_special(hit: re.Match[str]) -> FoundName | None:
     if hit.lastgroup == "handle":
-        return Name(text=hit["handle"], kind=EntityKind.PERSON, span=hit.span("handle"))
+        return FoundName(text=hit["handle"], kind=EntityKind.PERSON, span=hit.span("handle"))
     title = hit["title"].rstrip(",.")
     words = title.rstrip("!?").split(" ")
     if len(title) < 2 or all(map(_is_stop, words)) or (len(words) == 1 and title.endswith(("!", "?"))):
         return None
     start = hit.start("title")
-    return Name(text=title, kind=EntityKind.PRODUCT, span=(start, start + len(title)))
+    return FoundName(text=title, kind=EntityKind.PRODUCT, span=(start, start + len(title)))
 
 
-def _kind(text: str, at: int, words: Sequence[str], people: _People) -> EntityKind:
+def _classify(text: str, at: int, words: Sequence[str], people: _KnownPeople) -> EntityKind:
     head, tail = words[0].lower(), _owner(words[-1])
     if head in people.words and all(_owner(word) in people.words for word in words):
         return EntityKind.PERSON
     if len(words) > 1:
-        kind = _kind_of_phrase(head, tail, words)
+        kind = _classify_phrase(head, tail, words)
         if kind is not None:
             return kind
     elif words[0][0].islower():
         return EntityKind.PRODUCT  # iPhone
-    return _kind_by_context(text[max(0, at - 40) : at])
+    return _classify_by_context(text[max(0, at - 40) : at])
 
 
-def _kind_of_phrase(head: str, tail: str, words: Sequence[str]) -> EntityKind | None:
+def _classify_phrase(head: str, tail: str, words: Sequence[str]) -> EntityKind | None:
     if (head in TITLES and "of" not in words) or DOTTED.match(words[0]):
         return EntityKind.PERSON
     if tail in ORGANIZATIONS or head in ("university", "bank", "school", "college", "ministry", "department"):
@@ -287,7 +292,7 @@ def _kind_of_phrase(head: str, tail: str, words: Sequence[str]) -> EntityKind | 
     return EntityKind.PRODUCT if words[-1][0].isdigit() else None
 
 
-def _kind_by_context(before: str) -> EntityKind:
+def _classify_by_context(before: str) -> EntityKind:
     context = before.lower().split()
     if not context:
         return EntityKind.OTHER
@@ -301,7 +306,7 @@ def _kind_by_context(before: str) -> EntityKind:
     return EntityKind.OTHER
 
 
-def _uncased(text: str, speakers: Sequence[str], names: Sequence[Name]) -> Iterator[Name]:
+def _find_uncased(text: str, speakers: Sequence[str], names: Sequence[FoundName]) -> Iterator[FoundName]:
     """Yield the speakers whose names begin without a capital ("田中", "ada99"), where they are spelled in the same
     way.
     """
@@ -312,8 +317,8 @@ def _uncased(text: str, speakers: Sequence[str], names: Sequence[Name]) -> Itera
         while place < len(taken) and taken[place][1] <= hit.start():
             place += 1
         if place == len(taken) or hit.end() <= taken[place][0]:
-            yield Name(text=hit[0], kind=EntityKind.PERSON, span=hit.span())
+            yield FoundName(text=hit[0], kind=EntityKind.PERSON, span=hit.span())
 
 
-def _start(name: Name) -> int:
+def _span_start(name: FoundName) -> int:
     return name.span[0]

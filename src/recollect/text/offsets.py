@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from recollect._tokenizer import is_wordllama_installed, load_tokenizer, well_formed
-from recollect.text.estimated_tokens import estimated_starts
-from recollect.text.tokens import PIECE_CHARACTERS, count_all, pieces
+from recollect._tokenizer import is_wordllama_installed, load_tokenizer, replace_surrogates
+from recollect.text.estimated_tokens import estimate_token_starts
+from recollect.text.tokens import PIECE_CHARACTERS, count_all, split_pieces
 
 
-def token_offset(text: str, token: int) -> int:
+def find_token_offset(text: str, token: int) -> int:
     """Return the character at which a token begins. Tokens are those of :func:`recollect.text.tokens.count_tokens`,
     from 0.
 
@@ -17,18 +17,18 @@ def token_offset(text: str, token: int) -> int:
     Raises:
         ModelUnavailable: the tokenizer could not be loaded.
     """
-    at, parts = 0, list(pieces(text))
+    at, parts = 0, list(split_pieces(text))
     for part, count in zip(parts, count_all(parts), strict=True):
         if token < count:
-            return at + _offset(part, token)
+            return at + _find_offset(part, token)
         token -= count
         # A piece below the maximum length ends at a blank, and this blank belongs to no piece.
         at += len(part) + (len(part) < PIECE_CHARACTERS)
     return len(text)
 
 
-def _offset(piece: str, token: int) -> int:
+def _find_offset(piece: str, token: int) -> int:
     if not is_wordllama_installed():
-        return estimated_starts(piece)[token]
-    offsets = load_tokenizer().encode(well_formed(piece), add_special_tokens=False).offsets
+        return estimate_token_starts(piece)[token]
+    offsets = load_tokenizer().encode(replace_surrogates(piece), add_special_tokens=False).offsets
     return offsets[token][0]

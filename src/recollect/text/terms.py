@@ -31,22 +31,22 @@ STOP_WORDS = frozenset(
 _hashes: dict[str, int | None] = {}
 
 
-def terms(text: str) -> NDArray[np.uint32]:
+def extract_terms(text: str) -> NDArray[np.uint32]:
     """Return the search terms of a text in order, with repetitions: uint32, one for each word that is not a stop word.
 
     A term is the CRC-32 of the word's stem: lower case, without accents and without English endings. A text in a script
     without spaces gives pairs of characters. Chinese text gives single characters too, since one character can be a
     word.
     """
-    known, found = _hashes, words(text)
+    known, found = _hashes, split_words(text)
     try:
         hashed = [known[word] for word in found]
     except KeyError:
-        hashed = list(map(_term_of, found))
+        hashed = list(map(_find_term, found))
     return np.array([term for term in hashed if term is not None], dtype=np.uint32)
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the lower-case words without possessive endings. Stop words are included."""
     plain = text.isascii()
     lowered = text.lower() if plain else unicodedata.normalize("NFKC", text).casefold()
@@ -54,10 +54,10 @@ def words(text: str) -> list[str]:
         lowered = _POSSESSIVE.sub("", lowered)
     if plain:
         return lowered.encode().translate(_ASCII_WORDS).decode().split()
-    return _marked_word().findall(_UNSPACED.sub(_pairs, lowered).replace("_", " "))
+    return _marked_word().findall(_UNSPACED.sub(_split_pairs, lowered).replace("_", " "))
 
 
-def _pairs(match: re.Match[str]) -> str:
+def _split_pairs(match: re.Match[str]) -> str:
     run = match.group()
     pairs = [run[i : i + 2] for i in range(len(run) - 1)]
     return f" {' '.join([*pairs, *_ALONE.findall(run)] or [run])} "
@@ -70,14 +70,14 @@ def _marked_word() -> re.Pattern[str]:
     return re.compile(rf"\w[\w{marks}]*")
 
 
-def _term_of(word: str) -> int | None:
+def _find_term(word: str) -> int | None:
     try:
         return _hashes[word]
     except KeyError:
-        return _remember(word)
+        return _compute_term(word)
 
 
-def _remember(word: str) -> int | None:
+def _compute_term(word: str) -> int | None:
     if len(_hashes) >= _CACHE_SIZE:
         _hashes.clear()
     term = None if word in STOP_WORDS else crc32(_stem(word[:_LONGEST_WORD]).encode("utf-8", "replace"))

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from recollect._tokenizer import batches, encode, is_wordllama_installed, known_count
-from recollect.text.estimated_tokens import estimated_starts
+from recollect._tokenizer import encode, find_cached_count, is_wordllama_installed, split_batches
+from recollect.text.estimated_tokens import estimate_token_starts
 
 PIECE_CHARACTERS = 8192
 
@@ -34,39 +34,39 @@ def count_all(texts: Sequence[str]) -> list[int]:
         ModelUnavailable: the tokenizer could not be loaded.
     """
     if not is_wordllama_installed():
-        return [len(estimated_starts(text)) for text in texts]
-    lately = [known_count(text) for text in texts]
+        return [len(estimate_token_starts(text)) for text in texts]
+    lately = [find_cached_count(text) for text in texts]
     counts = [count or 0 for count in lately]
     owners: list[int] = []
     parts: list[str] = []
     for owner, text in enumerate(texts):
         if lately[owner] is not None:
             continue
-        for piece in pieces(text):
+        for piece in split_pieces(text):
             owners.append(owner)
             parts.append(piece)
     at = 0
-    for batch in batches(parts):
+    for batch in split_batches(parts):
         for tokens in encode(batch):
             counts[owners[at]] += len(tokens)
             at += 1
     return counts
 
 
-def pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
+def split_pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
     """Cut a text into pieces of at most ``size`` characters, at single blanks where possible.
 
     The blank at a cut is dropped, because the tokenizer puts one before every text.
     """
     start = 0
     while len(text) - start > size:
-        cut = _single_blank(text, start, start + size)
+        cut = _find_single_blank(text, start, start + size)
         yield text[start:cut] if cut else text[start : start + size]
         start = cut + 1 if cut else start + size
     yield text[start:]
 
 
-def _single_blank(text: str, start: int, end: int) -> int:
+def _find_single_blank(text: str, start: int, end: int) -> int:
     """Return the last blank in ``text[start:end]`` without a blank beside it, or 0. A run of blanks is one token."""
     at = text.rfind(" ", start + 1, end)
     while at > 0 and " " in (text[at - 1], text[at + 1]):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
+class WindowEdge:
     """A place in a message where a window begins or ends: before the token ``token``, counted from 0."""
 
     window: int
@@ -20,38 +20,38 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Crossed:
+class WindowCrossings:
     """The windows that open in a message, and the windows that become full in it."""
 
-    opened: tuple[Edge, ...] = ()
-    sealed: tuple[Edge, ...] = ()
+    opened: tuple[WindowEdge, ...] = ()
+    sealed: tuple[WindowEdge, ...] = ()
 
 
-def opened_and_sealed(before: int, tokens: int, *, length: int, stride: int) -> Crossed:
+def find_crossings(before: int, tokens: int, *, length: int, stride: int) -> WindowCrossings:
     """Return the windows that a message of ``tokens`` tokens opens and seals, after ``before`` tokens (equation 3).
 
     A window opens with its first token and is sealed with its last. The windows that are then open hold the overlap
     (equation 4). The cost grows only with the number of edges in the message.
     """
     after = before + tokens
-    opened = range(begun_windows(before, stride=stride), begun_windows(after, stride=stride))
-    sealed = range(_full(before, length, stride), _full(after, length, stride))
-    return Crossed(
-        opened=tuple(Edge(window=window, token=window * stride - before) for window in opened),
-        sealed=tuple(Edge(window=window, token=window * stride + length - before) for window in sealed),
+    opened = range(count_started_windows(before, stride=stride), count_started_windows(after, stride=stride))
+    sealed = range(_count_full_windows(before, length, stride), _count_full_windows(after, length, stride))
+    return WindowCrossings(
+        opened=tuple(WindowEdge(window=window, token=window * stride - before) for window in opened),
+        sealed=tuple(WindowEdge(window=window, token=window * stride + length - before) for window in sealed),
     )
 
 
-def open_windows(tokens: int, *, length: int, stride: int) -> Sequence[int]:
+def list_open_windows(tokens: int, *, length: int, stride: int) -> Sequence[int]:
     """Return the windows that are open after ``tokens`` tokens (begun and not full), the lowest first."""
-    return range(_full(tokens, length, stride), begun_windows(tokens, stride=stride))
+    return range(_count_full_windows(tokens, length, stride), count_started_windows(tokens, stride=stride))
 
 
-def begun_windows(tokens: int, *, stride: int) -> int:
+def count_started_windows(tokens: int, *, stride: int) -> int:
     """Return how many windows have begun after ``tokens`` tokens."""
     return -(-tokens // stride)
 
 
-def _full(tokens: int, length: int, stride: int) -> int:
+def _count_full_windows(tokens: int, length: int, stride: int) -> int:
     """Return how many windows are full."""
     return 0 if tokens < length else (tokens - length) // stride + 1

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from recollect.worker.report import WorkReport
+from recollect.worker.work_report import WorkReport
 from recollect.worker.worker import Worker
 
 CLOSED = "the bank was closed while its jobs were being done; they wait for the next time"
 
 
-class Background:
+class BackgroundWorker:
     """Runs a worker each time it is woken, until there is nothing left to do."""
 
     def __init__(self, worker: Worker) -> None:
@@ -37,7 +37,7 @@ class Background:
 
     async def drain(self) -> tuple[str, ...]:
         """Do everything there is, not yet due jobs included; gives what went wrong, a line a job."""
-        draining = asyncio.create_task(self._worker.drain(hurry=True), name="recollect drain")
+        draining = asyncio.create_task(self._worker.drain(ignore_schedule=True), name="recollect drain")
         self._drains.add(draining)
         try:
             return (await draining).errors

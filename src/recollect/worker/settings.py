@@ -56,12 +56,12 @@ class WorkerSettings:
             raise InvalidInput("a worker's longest_backoff_s must be at least its backoff_s")
 
     @property
-    def patience_s(self) -> float:
+    def call_timeout_s(self) -> float:
         """Seconds that a job's calls may take."""
         return self.lease_s * SHARE_OF_LEASE
 
 
-def retry_at(job: Job, error: Exception, now: datetime, settings: WorkerSettings) -> datetime | None:
+def compute_retry_time(job: Job, error: Exception, now: datetime, settings: WorkerSettings) -> datetime | None:
     """When a job that failed is to be tried again, always after ``now``; ``None`` for never by itself.
 
     A limit says itself when it opens again; where it never does, where no model can be asked, and where a bank is to be
@@ -76,29 +76,29 @@ def retry_at(job: Job, error: Exception, now: datetime, settings: WorkerSettings
         return longest
     if isinstance(error, StoreError):
         return soonest
-    if _out_of_reach(error):
-        return now + timedelta(seconds=backoff_s(job.failures + 1, settings))
+    if _is_unreachable(error):
+        return now + timedelta(seconds=compute_backoff_s(job.failures + 1, settings))
     if job.attempts >= settings.attempts:
         return None
-    return now + timedelta(seconds=backoff_s(job.attempts, settings))
+    return now + timedelta(seconds=compute_backoff_s(job.attempts, settings))
 
 
-def backoff_s(attempts: int, settings: WorkerSettings) -> float:
+def compute_backoff_s(attempts: int, settings: WorkerSettings) -> float:
     """Seconds between the ``attempts``-th try and the next."""
     growth = float(BACKOFF_GROWTH) ** min(attempts - 1, 100)
     return min(settings.backoff_s * growth, settings.longest_backoff_s)
 
 
-def counts(error: Exception) -> bool:
+def uses_attempt(error: Exception) -> bool:
     """Whether a failure uses up one of a job's attempts: what says nothing of the job itself does not."""
-    return not (isinstance(error, LimitReached | NoModel | MissingExtra | StoreError) or _out_of_reach(error))
+    return not (isinstance(error, LimitReached | NoModel | MissingExtra | StoreError) or _is_unreachable(error))
 
 
-def _out_of_reach(error: Exception) -> bool:
+def _is_unreachable(error: Exception) -> bool:
     """Whether no model could be reached; one that gave no answer was, and may only be at a loss with this prompt."""
     return isinstance(error, ModelUnavailable) and not isinstance(error, NoAnswer)
 
 
-def reply_of(error: Exception) -> str | None:
+def find_reply(error: Exception) -> str | None:
     """The model's answer that caused an error, for inspection."""
     return error.reply if isinstance(error, InvalidReply) else None

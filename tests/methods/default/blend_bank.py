@@ -8,15 +8,15 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from recollect import Memory, Message
-from recollect.domain.loops import Finding, Gap
+from recollect.domain.traces import Finding, Gap
 from recollect.methods.default.answer import DefaultResponder
-from recollect.methods.default.first import FirstPass
-from recollect.methods.emem.master import Aggregated
-from recollect.methods.emem.prompts import Finding as Quoting
-from recollect.methods.emem.prompts import Quoted
-from recollect.methods.memr3.answer import Concluded
-from recollect.methods.memr3.track import Generated
-from recollect.recipes import recipe_named, turn_encoder
+from recollect.methods.default.first_pass import FirstPassReply
+from recollect.methods.emem.master import MasterReply
+from recollect.methods.emem.prompts import AssistantQuote
+from recollect.methods.emem.prompts import AssistantReply as Quoting
+from recollect.methods.memr3.answer import ConclusionReply
+from recollect.methods.memr3.tracker import GenerationReply
+from recollect.recipes import get_recipe, make_turn_encoder
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings
 from recollect.testing.models import FunctionModel, HashEmbedder
@@ -50,8 +50,8 @@ def recipe(settings=None, *, segments=True, length=60):
     kept = SegmentSettings(length=length, overlap=10, summaries=False) if segments else None
     answer = DefaultResponder if settings is None else partial(DefaultResponder, settings=settings)
     return replace(
-        recipe_named("default"),
-        encode=partial(turn_encoder, settings=EncodeSettings(segments=kept)),
+        get_recipe("default"),
+        encode=partial(make_turn_encoder, settings=EncodeSettings(segments=kept)),
         consolidate=(),
         answer=answer,
     )
@@ -100,7 +100,7 @@ def first(answer="It tore and was sewn.", *citations, gaps=(), abstained=False, 
     """A first pass; where it leaves something open, with a query."""
     is_open = abstained or more.get("whole") or any(not gap.finer for gap in gaps)
     given = {"query": "kite repaired thread"} if is_open else {}
-    return FirstPass(
+    return FirstPassReply(
         reasoning="The entries say so.",
         answer=answer,
         abstained=abstained,
@@ -123,21 +123,21 @@ def found(fact, *snippets):
 
 
 def settle(*evidence, draft="So it was."):
-    return Generated(evidence=evidence, gaps=(), decision="answer", draft=draft)
+    return GenerationReply(evidence=evidence, gaps=(), decision="answer", draft=draft)
 
 
 def retrieve(query, *evidence, gaps=()):
-    return Generated(evidence=evidence, gaps=tuple(gaps), decision="retrieve", query=query)
+    return GenerationReply(evidence=evidence, gaps=tuple(gaps), decision="retrieve", query=query)
 
 
 def concluded(answer="Sewn with green thread.", *citations, abstained=False):
-    return Concluded(reasoning="It follows.", answer=answer, abstained=abstained, citations=citations)
+    return ConclusionReply(reasoning="It follows.", answer=answer, abstained=abstained, citations=citations)
 
 
 def quoting(*words):
-    quotes = tuple(Quoted(words=one, shows="what became of it") for one in words)
+    quotes = tuple(AssistantQuote(words=one, shows="what became of it") for one in words)
     return Quoting(relevant=bool(quotes), quotes=quotes, inference="It says so." if quotes else "")
 
 
 def joined(answer="It tore and was sewn with green thread.", *citations, abstained=False):
-    return Aggregated(trace="The quotes are joined.", answer=answer, abstained=abstained, citations=citations)
+    return MasterReply(trace="The quotes are joined.", answer=answer, abstained=abstained, citations=citations)

@@ -26,16 +26,16 @@ from blend_bank import (
     silent,
 )
 
-from recollect.domain.answers import Ground, Way
+from recollect.domain.answers import Route, RouteReason
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.items import Item, ItemKind
-from recollect.domain.loops import Decision, Round
+from recollect.domain.traces import LoopDecision, LoopRound
 from recollect.errors import InvalidInput, InvalidReply, ModelUnavailable
 from recollect.methods.default.answer import NO_ROOM
-from recollect.methods.default.first import Section, section_of
+from recollect.methods.default.first_pass import FirstPassSection, choose_section
 from recollect.methods.default.settings import DefaultSettings
+from recollect.methods.memr3.loop_steps import describe_rounds
 from recollect.methods.memr3.settings import LoopSettings
-from recollect.methods.memr3.trace import steps_of
 
 DOWN = ModelUnavailable("the model is down")
 QUOTE = "I sewed the kite together again with green thread."
@@ -54,7 +54,7 @@ async def test_what_suffices_costs_one_call():
     async with opened(model) as bank:
         answer = await bank.ask(ASKED)
     assert (answer.text, answer.abstained) == ("It tore and was sewn.", False)
-    assert taken(answer) == [(Way.SUFFICES, Ground.COMPLETE)]
+    assert taken(answer) == [(Route.SUFFICES, RouteReason.COMPLETE)]
     assert answer.loop is None
     assert operations(model) == [FIRST]
     assert answer.receipt.usage == model.usage
@@ -69,7 +69,7 @@ async def test_the_precision_that_memory_has_suffices():
     model = replying(default_answer=first("In spring.", gaps=[gap("the day", finer=True)]))
     async with opened(model) as bank:
         answer = await bank.ask(ASKED)
-    assert taken(answer) == [(Way.SUFFICES, Ground.PRECISION)]
+    assert taken(answer) == [(Route.SUFFICES, RouteReason.PRECISION)]
     assert operations(model) == [FIRST]
 
 
@@ -93,21 +93,21 @@ async def test_a_gap_is_looked_for_from_what_is_known_already():
     model = replying(**looped())
     async with opened(model) as bank:
         answer = await bank.ask(ASKED, limit=3)
-    assert (answer.text, taken(answer)) == ("Sewn.", [(Way.LOOP, Ground.GAP)])
+    assert (answer.text, taken(answer)) == ("Sewn.", [(Route.LOOP, RouteReason.GAP)])
     assert operations(model) == [FIRST, GENERATE, CONCLUDE]
     begin, first_round, second = answer.loop.rounds
     assert [len(one.snippets) for one in (begin, first_round)] == [3, 3]
     assert not {one.id for one in begin.snippets} & {one.id for one in first_round.snippets}
-    assert (first_round.decision, first_round.query) == (Decision.RETRIEVE, f"{ASKED} kite repaired thread")
+    assert (first_round.decision, first_round.query) == (LoopDecision.RETRIEVE, f"{ASKED} kite repaired thread")
     assert [one.fact for one in first_round.after.evidence] == ["The kite tore."]
-    assert second.decision is Decision.ANSWER
+    assert second.decision is LoopDecision.ANSWER
     assert "<evidence>\n- The kite tore. [1]" in model.prompts[1].text
     assert "<earlier_queries>\n- kite repaired thread" in model.prompts[1].text
     assert answer.receipt.usage == model.usage
     assert len(answer.receipt.recalls) == 2
     assert answer.citations[0].id == answer.loop.rounds[0].snippets[1].id
     assert actions(answer) == ["recall", "answer", "way", "retrieve", "retrieve", "answer", "conclude"]
-    assert answer.trace[3:] == steps_of(answer.loop)
+    assert answer.trace[3:] == describe_rounds(answer.loop)
 
 
 async def test_numbers_of_the_first_pass_are_those_of_the_loop():
@@ -134,7 +134,7 @@ async def test_silence_comes_only_after_a_second_look():
     model = replying(default_answer=silent(gap()), memr3_generate=settle(draft="Unknown."))
     async with opened(model) as bank:
         answer = await bank.ask(ASKED, limit=3)
-    assert (answer.abstained, taken(answer)) == (True, [(Way.LOOP, Ground.ABSTAINED)])
+    assert (answer.abstained, taken(answer)) == (True, [(Route.LOOP, RouteReason.ABSTAINED)])
     assert operations(model) == [FIRST, GENERATE]
     assert answer.receipt.usage == model.usage
 
@@ -149,7 +149,7 @@ async def test_a_second_look_may_find_what_the_first_did_not():
 def whole(*citations, **more):
     return {
         "default_answer": first("It tore.", *citations, whole=True),
-        "emem_assist": lambda prompt: quoting(*([QUOTE] if QUOTE in prompt.asked else [])),
+        "emem_assist": lambda prompt: quoting(*([QUOTE] if QUOTE in prompt.full_text else [])),
         "emem_answer": joined("It tore and was sewn.", 1),
         **more,
     }
@@ -159,7 +159,7 @@ async def test_whole_passages_are_read_by_assistants():
     model = replying(**whole())
     async with opened(model) as bank:
         answer = await bank.ask(ASKED)
-    assert (answer.text, taken(answer)) == ("It tore and was sewn.", [(Way.PASSAGES, Ground.WHOLE)])
+    assert (answer.text, taken(answer)) == ("It tore and was sewn.", [(Route.PASSAGES, RouteReason.WHOLE)])
     assert {*operations(model)[1:-1]} == {ASSIST}
     assert operations(model)[-1] == MASTER
     assert answer.receipt.usage == model.usage
@@ -177,14 +177,14 @@ async def test_the_segments_that_hold_the_cited_evidence_are_read():
             await bank.ask(ASKED)
         read = next(prompt for prompt in model.prompts if prompt.operation == ASSIST)
         line = next(one for one in model.prompts[0].text.splitlines() if one.startswith(f"[{cited}] "))
-        assert line.rpartition(") ")[2] in read.asked
+        assert line.rpartition(") ")[2] in read.full_text
 
 
 async def test_where_there_are_no_segments_the_loop_stands_in():
     model = replying(**looped(default_answer=first(whole=True)))
     async with opened(model, segments=False) as bank:
         answer = await bank.ask(ASKED, limit=3)
-    assert taken(answer) == [(Way.LOOP, Ground.CLOSED)]
+    assert taken(answer) == [(Route.LOOP, RouteReason.CLOSED)]
     assert "the bank holds no segments" in answer.ways[0].detail
     assert "the bank holds no segments" in answer.trace[2].detail
 
@@ -202,7 +202,7 @@ async def test_an_answer_stands_where_passages_hold_none():
     async with opened(model) as bank:
         answer = await bank.ask(ASKED)
     assert (answer.text, answer.abstained) == ("It tore.", False)
-    assert taken(answer) == [(Way.PASSAGES, Ground.WHOLE), (Way.SUFFICES, Ground.IN_VAIN)]
+    assert taken(answer) == [(Route.PASSAGES, RouteReason.WHOLE), (Route.SUFFICES, RouteReason.IN_VAIN)]
     assert answer.receipt.usage == model.usage
     assert len(answer.receipt.recalls) == 2
 
@@ -211,11 +211,14 @@ async def test_where_passages_hold_none_either_the_loop_looks():
     model = replying(**looped(default_answer=silent(whole=True), emem_assist=quoting()))
     async with opened(model) as bank:
         answer = await bank.ask(ASKED, limit=3)
-    assert (answer.text, taken(answer)) == ("Sewn.", [(Way.PASSAGES, Ground.WHOLE), (Way.LOOP, Ground.IN_VAIN)])
+    assert (answer.text, taken(answer)) == (
+        "Sewn.",
+        [(Route.PASSAGES, RouteReason.WHOLE), (Route.LOOP, RouteReason.IN_VAIN)],
+    )
     assert answer.receipt.usage == model.usage
     assert actions(answer)[2:4] == ["way", "route"]
     assert actions(answer)[-4:] == ["retrieve", "retrieve", "answer", "conclude"]
-    assert answer.trace[-4:] == steps_of(answer.loop)
+    assert answer.trace[-4:] == describe_rounds(answer.loop)
 
 
 @pytest.mark.parametrize("down", ["memr3_generate", "memr3_answer"])
@@ -225,12 +228,12 @@ async def test_an_answer_stands_where_the_loop_fails(down):
     async with opened(model) as bank:
         answer = await bank.ask(ASKED, limit=3)
     if down == "memr3_generate":  # the loop itself goes on from what is known
-        assert taken(answer) == [(Way.LOOP, Ground.GAP)]
+        assert taken(answer) == [(Route.LOOP, RouteReason.GAP)]
         assert answer.loop.rounds[-1].failure == "ModelUnavailable: the model is down"
         assert answer.text == "Sewn."
     else:
         assert (answer.text, answer.abstained, answer.loop) == ("It tore and was sewn.", False, None)
-        assert taken(answer) == [(Way.LOOP, Ground.GAP), (Way.SUFFICES, Ground.FAILED)]
+        assert taken(answer) == [(Route.LOOP, RouteReason.GAP), (Route.SUFFICES, RouteReason.FAILED)]
         assert answer.receipt.usage == model.usage
     assert len(answer.receipt.recalls) == 2  # what was looked for on a way that failed was looked for all the same
     assert any("the model is down" in note for note in answer.receipt.notes)
@@ -243,7 +246,7 @@ async def test_an_answer_stands_where_passages_fail(down):
     async with opened(model) as bank:
         answer = await bank.ask(ASKED)
     assert (answer.text, answer.abstained) == ("It tore.", False)
-    assert taken(answer) == [(Way.PASSAGES, Ground.WHOLE), (Way.SUFFICES, Ground.FAILED)]
+    assert taken(answer) == [(Route.PASSAGES, RouteReason.WHOLE), (Route.SUFFICES, RouteReason.FAILED)]
     assert answer.receipt.notes[-1] == "the way passages failed: ModelUnavailable: the model is down"
     assert [one.fusion for one in answer.receipt.recalls] == ["calibrated", "union"]
     assert answer.receipt.usage == model.usage
@@ -253,7 +256,10 @@ async def test_where_passages_fail_and_nothing_is_known_the_loop_looks():
     model = replying(**looped(default_answer=silent(whole=True), emem_assist=DOWN))
     async with opened(model) as bank:
         answer = await bank.ask(ASKED, limit=3)
-    assert (answer.text, taken(answer)) == ("Sewn.", [(Way.PASSAGES, Ground.WHOLE), (Way.LOOP, Ground.FAILED)])
+    assert (answer.text, taken(answer)) == (
+        "Sewn.",
+        [(Route.PASSAGES, RouteReason.WHOLE), (Route.LOOP, RouteReason.FAILED)],
+    )
 
 
 @pytest.mark.parametrize("begun", [silent(), silent(whole=True)])
@@ -299,8 +305,8 @@ async def test_each_thing_is_told_when_it_is_over():
     async with opened(model) as bank:
         events = [event async for event in bank.ask_stream(ASKED, limit=3)]
     *told, answer = events
-    assert tuple(one for one in told if isinstance(one, Round)) == answer.loop.rounds
-    assert tuple(one for one in told if not isinstance(one, Round)) == answer.trace[:3]
+    assert tuple(one for one in told if isinstance(one, LoopRound)) == answer.loop.rounds
+    assert tuple(one for one in told if not isinstance(one, LoopRound)) == answer.trace[:3]
 
 
 async def test_without_a_model_the_evidence_is_all():
@@ -342,16 +348,20 @@ async def test_what_was_done_in_vain_is_told_too():
     model = replying(**looped(default_answer=silent(whole=True), emem_assist=quoting()))
     async with opened(model) as bank:
         *events, answer = [event async for event in bank.ask_stream(ASKED, limit=3)]
-    assert tuple(one for one in events if isinstance(one, Round)) == answer.loop.rounds
-    steps = [one for one in events if not isinstance(one, Round)]
+    assert tuple(one for one in events if isinstance(one, LoopRound)) == answer.loop.rounds
+    steps = [one for one in events if not isinstance(one, LoopRound)]
     assert [one.action for one in steps] == actions(answer)[: len(steps)]
 
 
 def test_beliefs_and_notes_stand_apart_from_words():
-    kinds = {ItemKind.OPINION: Section.OPINIONS, ItemKind.TURN: Section.WORDS, ItemKind.SEGMENT: Section.WORDS}
+    kinds = {
+        ItemKind.OPINION: FirstPassSection.OPINIONS,
+        ItemKind.TURN: FirstPassSection.WORDS,
+        ItemKind.SEGMENT: FirstPassSection.WORDS,
+    }
     for kind in ItemKind:
         item = Item(id="i", kind=kind, text="x", session="s", speaker="", sources=("m",), mentioned=NOW, recorded=NOW)
-        assert section_of(item) is kinds.get(kind, Section.NOTES)
+        assert choose_section(item) is kinds.get(kind, FirstPassSection.NOTES)
 
 
 async def test_what_fits_into_all_the_tokens_alone_is_shown_all_the_same():

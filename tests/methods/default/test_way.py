@@ -7,25 +7,25 @@ from blend_bank import first, found, gap, silent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.domain.answers import GROUNDS, Ground, Taken, Way
-from recollect.domain.recalls import Why
-from recollect.methods.default.first import FirstPass
-from recollect.methods.default.passages import covering, holding_first
-from recollect.methods.default.route import Tried, fallback_route, told, way
-from recollect.methods.emem.activation import Activated
+from recollect.domain.answers import ROUTE_REASONS, Route, RouteReason, RouteTaken
+from recollect.domain.recalls import ArmRank
+from recollect.methods.default.first_pass import FirstPassReply
+from recollect.methods.default.passages import choose_cover, put_holders_first
+from recollect.methods.default.routing import FailedRoute, choose_route, describe_route, fallback_route
+from recollect.methods.emem.activation import ActivatedSegment
 
 CLOSED = "the bank holds no segments"
 NO_GAP, FINER, OPEN, BOTH = (), (gap("the day", finer=True),), (gap("the place"),), (gap("the place"), gap(finer=True))
 
 # For each: abstained, whole passages are needed, they cannot be read, what is missing.
 CASES = {
-    (False, False, NO_GAP): (Way.SUFFICES, Ground.COMPLETE),
-    (False, False, FINER): (Way.SUFFICES, Ground.PRECISION),
-    (False, False, OPEN): (Way.LOOP, Ground.GAP),
-    (False, False, BOTH): (Way.LOOP, Ground.GAP),
-    **{(True, False, gaps): (Way.LOOP, Ground.ABSTAINED) for gaps in (NO_GAP, FINER, OPEN, BOTH)},
+    (False, False, NO_GAP): (Route.SUFFICES, RouteReason.COMPLETE),
+    (False, False, FINER): (Route.SUFFICES, RouteReason.PRECISION),
+    (False, False, OPEN): (Route.LOOP, RouteReason.GAP),
+    (False, False, BOTH): (Route.LOOP, RouteReason.GAP),
+    **{(True, False, gaps): (Route.LOOP, RouteReason.ABSTAINED) for gaps in (NO_GAP, FINER, OPEN, BOTH)},
     **{
-        (abstained, True, gaps): (Way.PASSAGES, Ground.WHOLE)
+        (abstained, True, gaps): (Route.PASSAGES, RouteReason.WHOLE)
         for abstained, gaps in product((False, True), (NO_GAP, FINER, OPEN, BOTH))
     },
 }
@@ -37,8 +37,8 @@ def test_every_case_has_its_way(abstained, whole, gaps, closed):
     reply = silent(*gaps, whole=whole) if abstained else first(gaps=gaps, whole=whole)
     wanted = CASES[abstained, whole, gaps]
     if whole and closed:
-        wanted = (Way.LOOP, Ground.CLOSED)
-    taken = way(reply, closed)
+        wanted = (Route.LOOP, RouteReason.CLOSED)
+    taken = choose_route(reply, closed)
     assert (taken.way, taken.ground) == wanted
     assert taken.detail == (CLOSED if whole and closed else _missing(gaps, abstained and not whole))
 
@@ -50,12 +50,24 @@ def _missing(gaps, abstained):
 @pytest.mark.parametrize(
     ("reply", "tried", "after"),
     [
-        (first(), Tried(way=Way.PASSAGES), Taken(way=Way.SUFFICES, ground=Ground.IN_VAIN)),
-        (first(), Tried(way=Way.PASSAGES, failure="x"), Taken(way=Way.SUFFICES, ground=Ground.FAILED, detail="x")),
-        (first(), Tried(way=Way.LOOP, failure="x"), Taken(way=Way.SUFFICES, ground=Ground.FAILED, detail="x")),
-        (silent(), Tried(way=Way.PASSAGES), Taken(way=Way.LOOP, ground=Ground.IN_VAIN)),
-        (silent(), Tried(way=Way.PASSAGES, failure="x"), Taken(way=Way.LOOP, ground=Ground.FAILED, detail="x")),
-        (silent(), Tried(way=Way.LOOP, failure="x"), None),
+        (first(), FailedRoute(way=Route.PASSAGES), RouteTaken(way=Route.SUFFICES, ground=RouteReason.IN_VAIN)),
+        (
+            first(),
+            FailedRoute(way=Route.PASSAGES, failure="x"),
+            RouteTaken(way=Route.SUFFICES, ground=RouteReason.FAILED, detail="x"),
+        ),
+        (
+            first(),
+            FailedRoute(way=Route.LOOP, failure="x"),
+            RouteTaken(way=Route.SUFFICES, ground=RouteReason.FAILED, detail="x"),
+        ),
+        (silent(), FailedRoute(way=Route.PASSAGES), RouteTaken(way=Route.LOOP, ground=RouteReason.IN_VAIN)),
+        (
+            silent(),
+            FailedRoute(way=Route.PASSAGES, failure="x"),
+            RouteTaken(way=Route.LOOP, ground=RouteReason.FAILED, detail="x"),
+        ),
+        (silent(), FailedRoute(way=Route.LOOP, failure="x"), None),
     ],
 )
 def test_an_answer_stands_and_silence_is_looked_into(reply, tried, after):
@@ -63,8 +75,8 @@ def test_an_answer_stands_and_silence_is_looked_into(reply, tried, after):
 
 
 def test_every_ground_is_told():
-    assert set(GROUNDS) == set(Ground)
-    step = told(Taken(way=Way.LOOP, ground=Ground.GAP, detail="the place"))
+    assert set(ROUTE_REASONS) == set(RouteReason)
+    step = describe_route(RouteTaken(way=Route.LOOP, ground=RouteReason.GAP, detail="the place"))
     assert (step.action, step.detail) == ("way", "loop, since something is missing: the place")
 
 
@@ -82,34 +94,34 @@ def test_what_the_loop_would_refuse_is_refused_at_once():
 @pytest.mark.parametrize(("answer", "citations"), [("", (1,)), ("It tore.", ())])
 def test_an_answer_from_nowhere_is_refused(answer, citations):
     with pytest.raises(ValueError, match=r"empty|cites nothing"):
-        FirstPass(reasoning="", answer=answer, abstained=False, citations=citations)
+        FirstPassReply(reasoning="", answer=answer, abstained=False, citations=citations)
 
 
 def test_a_first_pass_is_the_loops_first_generation():
     reply = first("In May.", 2, gaps=[gap("the place")], known=(found("It was in May.", 2, 3),))
-    assert reply.generated.evidence == (found("It was in May.", 2, 3),)
-    assert (reply.generated.decision, reply.generated.gaps) == ("retrieve", (gap("the place"),))
+    assert reply.to_generation.evidence == (found("It was in May.", 2, 3),)
+    assert (reply.to_generation.decision, reply.to_generation.gaps) == ("retrieve", (gap("the place"),))
     assert first("In May.", 2, gaps=[gap()]).findings == (found("In May.", 2),)
     assert silent().findings == ()
 
 
 def test_the_segments_that_hold_most_come_first_and_as_few_as_suffice():
-    assert covering({"a": [0], "b": [0, 1], "c": [1], "d": [1, 2]}) == (1, 0)
-    assert covering({"a": [0, 1], "b": [0, 1]}) == (0,)
-    assert covering({"a": [], "b": [3]}) == (3,)
-    assert covering({}) == ()
+    assert choose_cover({"a": [0], "b": [0, 1], "c": [1], "d": [1, 2]}) == (1, 0)
+    assert choose_cover({"a": [0, 1], "b": [0, 1]}) == (0,)
+    assert choose_cover({"a": [], "b": [3]}) == (3,)
+    assert choose_cover({}) == ()
 
 
 @given(st.dictionaries(st.text(max_size=3), st.sets(st.integers(0, 9), max_size=3)))
 def test_every_message_that_a_segment_holds_is_covered(held):
-    numbers = covering(held)
+    numbers = choose_cover(held)
     assert all(found & set(numbers) for found in held.values() if found)
     assert len(numbers) == len(set(numbers)) <= sum(bool(found) for found in held.values())
 
 
 def test_what_holds_evidence_comes_before_what_is_like_the_question():
-    like = Activated(number=3, strength=0.9, why=(Why(arm="vector", rank=1, score=0.9),))
-    both = Activated(number=5, strength=0.2, why=(Why(arm="keyword", rank=2, score=0.2),))
-    held = holding_first([5, 7], [like, both])
+    like = ActivatedSegment(number=3, strength=0.9, why=(ArmRank(arm="vector", rank=1, score=0.9),))
+    both = ActivatedSegment(number=5, strength=0.2, why=(ArmRank(arm="keyword", rank=2, score=0.2),))
+    held = put_holders_first([5, 7], [like, both])
     assert [(one.number, one.strength) for one in held] == [(5, 1.0), (7, 1.0), (3, 0.9)]
     assert [[why.arm for why in one.why] for one in held] == [["evidence", "keyword"], ["evidence"], ["vector"]]

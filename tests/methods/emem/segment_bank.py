@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from recollect.domain.messages import Message
 from recollect.domain.queries import Query, Scope
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.emem.prompts import Finding, Quoted, Summary
-from recollect.methods.emem.route import Router
+from recollect.methods.emem.prompts import AssistantQuote, AssistantReply, SummaryReply
+from recollect.methods.emem.router import Router
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import EncodeSettings, TurnEncoder
-from recollect.retain.known_names import KnownNames
+from recollect.retain.entity_directory import DirectoryCache
 from recollect.retain.segments import SegmentSettings
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import FunctionModel, HashEmbedder
@@ -21,7 +21,7 @@ AT = datetime(2024, 5, 1, 9, 30, tzinfo=UTC)
 NOW = datetime(2024, 6, 5, 12, tzinfo=UTC)
 EMBEDDER = HashEmbedder()
 
-NOTHING = Finding(relevant=False, quotes=(), inference="")
+NOTHING = AssistantReply(relevant=False, quotes=(), inference="")
 
 
 class SegmentBank:
@@ -51,11 +51,11 @@ class SegmentBank:
             embedder=embedder,
             retriever=TemprRetriever(embedder),
             model=model,
-            names=KnownNames(),
+            names=DirectoryCache(),
             clock=lambda: NOW,
         )
         router = (routing or Router)(plain)
-        return Dependencies(embedder=embedder, retriever=router, model=model, names=KnownNames(), clock=lambda: NOW)
+        return Dependencies(embedder=embedder, retriever=router, model=model, names=DirectoryCache(), clock=lambda: NOW)
 
 
 @asynccontextmanager
@@ -79,8 +79,8 @@ def query(text, *, now=NOW, limit=20, max_tokens=4096, **scope):
 
 def quoting(*words, inference="It says so.", shows="what is asked"):
     """An assistant's reply with these quotes."""
-    quotes = tuple(Quoted(words=one, shows=shows) for one in words)
-    return Finding(relevant=bool(quotes), quotes=quotes, inference=inference if quotes else "")
+    quotes = tuple(AssistantQuote(words=one, shows=shows) for one in words)
+    return AssistantReply(relevant=bool(quotes), quotes=quotes, inference=inference if quotes else "")
 
 
 def acting(master, *, assistants=None, plans=(), others=NOTHING):
@@ -91,7 +91,7 @@ def acting(master, *, assistants=None, plans=(), others=NOTHING):
     def answer(prompt, answer_type):
         match prompt.operation:
             case "emem.assist":
-                found = [reply for words, reply in (assistants or {}).items() if words in prompt.asked]
+                found = [reply for words, reply in (assistants or {}).items() if words in prompt.full_text]
                 reply = found[0] if found else others
             case "emem.plan":
                 reply = left.pop(0)
@@ -111,4 +111,4 @@ def asked_for(model, operation):
     return [prompt for prompt in model.prompts if prompt.operation == operation]
 
 
-SUMMARY = Summary(speakers=("Ada",), period="May 2024", key_items=("a kite",), events=("Ada flew a kite.",))
+SUMMARY = SummaryReply(speakers=("Ada",), period="May 2024", key_items=("a kite",), events=("Ada flew a kite.",))

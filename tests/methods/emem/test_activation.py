@@ -2,8 +2,16 @@
 
 import pytest
 
-from recollect.domain.recalls import Why
-from recollect.methods.emem.activation import Hit, activate, by_segment, combined, homes, ranked, union
+from recollect.domain.recalls import ArmRank
+from recollect.methods.emem.activation import (
+    TurnHit,
+    activate,
+    assign_segments,
+    combine_strengths,
+    rank_segments,
+    sum_by_segment,
+    unite_rankings,
+)
 from recollect.methods.emem.settings import Pathway
 
 S, V, K = Pathway.SUMMARY, Pathway.VECTOR, Pathway.KEYWORD
@@ -11,7 +19,7 @@ WEIGHTS = {S: 1.0, V: 1.0, K: 2.0}
 
 
 def hit(*segments, strength=0.0, **strengths):
-    return Hit(
+    return TurnHit(
         messages=("m",),
         segments=segments,
         strengths={Pathway(name): one for name, one in strengths.items()},
@@ -38,8 +46,8 @@ def test_the_strength_is_the_mean_by_weight():
 def test_every_pathway_that_caused_an_activation_is_told_with_rank_and_score():
     activated = activate({V: {2: 0.8, 5: 0.9}, K: {2: 0.5}}, 10, WEIGHTS)
     assert activated[0].number == 2
-    assert activated[0].why == (Why(arm="vector", rank=2, score=0.8), Why(arm="keyword", rank=1, score=0.5))
-    assert activated[1].why == (Why(arm="vector", rank=1, score=0.9),)
+    assert activated[0].why == (ArmRank(arm="vector", rank=2, score=0.8), ArmRank(arm="keyword", rank=1, score=0.5))
+    assert activated[1].why == (ArmRank(arm="vector", rank=1, score=0.9),)
 
 
 @pytest.mark.parametrize(("tau", "kept"), [(1, [3]), (2, [3, 1]), (3, [3, 1, 2]), (9, [3, 1, 2])])
@@ -66,30 +74,30 @@ def test_that_no_summary_speaks_for_an_open_segment_is_no_sign_against_it():
 
 
 def test_a_pathway_without_a_weight_counts_nothing():
-    assert combined({V: 0.5, K: 1.0}, {V: 2.0}) == 0.5
-    assert combined({V: 0.5}, {}) == 0.0
+    assert combine_strengths({V: 0.5, K: 1.0}, {V: 2.0}) == 0.5
+    assert combine_strengths({V: 0.5}, {}) == 0.0
 
 
 def test_a_turn_in_the_overlap_counts_for_the_segment_with_the_better_turn_of_its_own():
     hits = [hit(1, 2, strength=0.9), hit(1, strength=0.2), hit(2, strength=0.3)]
-    assert homes(hits) == [2, 1, 2]
+    assert assign_segments(hits) == [2, 1, 2]
 
 
 def test_a_turn_in_the_overlap_counts_for_the_earlier_where_neither_has_one():
-    assert homes([hit(1, 2, strength=0.9), hit(3, strength=0.2)]) == [1, 3]
+    assert assign_segments([hit(1, 2, strength=0.9), hit(3, strength=0.2)]) == [1, 3]
 
 
 def test_the_overlap_twin_takes_no_place():
     """One turn in the overlap of 1 and 2: only one of them is activated by it, and 3 keeps its place."""
     hits = [hit(1, 2, strength=0.9, keyword=0.9), hit(3, strength=0.3, keyword=0.3)]
-    assert numbers(activate(by_segment(hits, homes(hits)), 2, WEIGHTS)) == [1, 3]
+    assert numbers(activate(sum_by_segment(hits, assign_segments(hits)), 2, WEIGHTS)) == [1, 3]
 
 
 def test_a_segment_is_worth_its_best_turn_by_each_pathway():
     hits = [hit(1, vector=0.2, keyword=0.7), hit(1, vector=0.5), hit(2, keyword=0.1)]
-    assert by_segment(hits, [1, 1, 2]) == {V: {1: 0.5}, K: {1: 0.7, 2: 0.1}}
+    assert sum_by_segment(hits, [1, 1, 2]) == {V: {1: 0.5}, K: {1: 0.7, 2: 0.1}}
 
 
 def test_ranks_go_from_the_strongest_to_the_weakest():
-    assert ranked({4: 0.1, 2: 0.3, 3: 0.3}) == [2, 3, 4]
-    assert union([[3, 1], [], [1, 2]]) == (3, 1, 2)
+    assert rank_segments({4: 0.1, 2: 0.3, 3: 0.3}) == [2, 3, 4]
+    assert unite_rankings([[3, 1], [], [1, 2]]) == (3, 1, 2)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from recollect.domain.items import ItemKind
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.segments import Segment
-from recollect.methods.emem.quotes import Folded, held, in_order, once, shown
-from recollect.methods.emem.reading import lines_of, reading_of
-from recollect.retain.segments import segment_text
+from recollect.methods.emem.quotes import FoldedText, drop_known, render_segment, sort_quotes, verify_quotes
+from recollect.methods.emem.segment_view import make_view, split_lines
+from recollect.retain.segments import build_segment_text
 
 AT = datetime(2024, 5, 1, 9, 30, tzinfo=UTC)
 
@@ -33,11 +33,11 @@ def message(n, text, *, speaker="Ada", captions=()):
 
 def reading(*texts, number=3):
     messages = [message(n, text, speaker="Ada" if n % 2 == 0 else "Bob") for n, text in enumerate(texts)]
-    return reading_of(number, lines_of(segment_text(Segment(number=number, first="m0"), messages)))
+    return make_view(number, split_lines(build_segment_text(Segment(number=number, first="m0"), messages)))
 
 
 def quotes_in(segment, *words):
-    return held([(one, " what it shows ") for one in words], segment)
+    return verify_quotes([(one, " what it shows ") for one in words], segment)
 
 
 def test_a_quote_knows_its_message_its_speaker_and_its_time():
@@ -93,7 +93,7 @@ def test_good_quotes_stay_where_others_are_dropped():
 
 def test_a_quote_is_what_was_shown_where_tags_are_made_harmless():
     segment = reading("Look: </segment> and then <b>bold</b>.")
-    assert shown(segment).count("</segment>") == 1
+    assert render_segment(segment).count("</segment>") == 1
     quotes, dropped = quotes_in(segment, "Look: ‹/segment> and then")
     assert ([quote.words for quote in quotes], dropped) == (["Look: </segment> and then"], 0)
 
@@ -101,14 +101,14 @@ def test_a_quote_is_what_was_shown_where_tags_are_made_harmless():
 def test_what_stands_in_the_overlap_is_told_once():
     ((first,), _) = quotes_in(reading("I moved from Sweden.", number=1), "from Sweden")
     ((twin,), _) = quotes_in(reading("I moved from Sweden.", number=2), "from\nSweden")
-    assert once([first, twin]) == (first,)
-    assert once([twin], [first]) == ()
+    assert drop_known([first, twin]) == (first,)
+    assert drop_known([twin], [first]) == ()
 
 
 def test_quotes_are_read_segment_by_segment_and_later_ones_later():
     late, early = quotes_in(reading("one", "two", number=4), "two", "one")[0]
     (before,), _ = quotes_in(reading("three", number=2), "three")
-    assert in_order([late, early, before]) == (before, early, late)
+    assert sort_quotes([late, early, before]) == (before, early, late)
 
 
 WORDS = st.text(alphabet="ab é\n\t\u00a0\u2003", max_size=40)
@@ -118,7 +118,7 @@ WORDS = st.text(alphabet="ab é\n\t\u00a0\u2003", max_size=40)
 def test_any_piece_of_a_text_is_found_in_it_and_is_the_same_but_for_whitespace(text, data):
     start = data.draw(st.integers(0, len(text)))
     piece = text[start : data.draw(st.integers(start, len(text)))]
-    span = Folded(text).place_of(piece)
+    span = FoldedText(text).find_span(piece)
     if not piece.strip():
         assert span is None
     else:
@@ -131,15 +131,15 @@ def test_every_line_is_its_messages_own():
     texts = [f"one\n\ntwo {head} not a head", "", f"{head} nor this", "x\r\ny\x85z"]
     segment = reading(*texts)
     assert [passage.message.id for passage in segment.passages] == ["m0", "m1", "m2", "m3"]
-    assert segment.text == segment_text(Segment(number=3, first="m0"), [p.message for p in segment.passages]).text
+    assert segment.text == build_segment_text(Segment(number=3, first="m0"), [p.message for p in segment.passages]).text
     own = "[Wed 2024-05-01 09:31] Bob: \n[Wed 2024-05-01 09:33] Bob: x\n    y\n    z\n"
-    assert segment.only({"m1", "m3"}).text == own
+    assert segment.restrict_to({"m1", "m3"}).text == own
 
 
 def test_a_cut_message_has_its_line_too():
     messages = [message(0, "a b c d e f g h i j k l"), message(1, "m n o p q r s t u v w x")]
-    text = segment_text(Segment(number=0, first="m0", start=24, last="m1", end=24), messages)
-    lines = lines_of(text)
+    text = build_segment_text(Segment(number=0, first="m0", start=24, last="m1", end=24), messages)
+    lines = split_lines(text)
     assert [one.id for one, _ in lines] == ["m0", "m1"]
     assert lines[0][1].startswith("[Wed 2024-05-01 09:30] Ada: ... ")
     assert "".join(line for _, line in lines) == text.text
@@ -148,6 +148,6 @@ def test_a_cut_message_has_its_line_too():
 def test_what_nobody_has_dated_says_so_by_saying_nothing_and_comes_first():
     (dated,), _ = quotes_in(reading("I met Toby."), "I met Toby.")
     undated = replace(dated, at=None)
-    assert in_order([dated, undated]) == (undated, dated)
-    assert undated.line(2) == "[2] (said by Ada) I met Toby."
-    assert replace(undated, speaker="").line(2) == "[2] I met Toby."
+    assert sort_quotes([dated, undated]) == (undated, dated)
+    assert undated.render(2) == "[2] (said by Ada) I met Toby."
+    assert replace(undated, speaker="").render(2) == "[2] I met Toby."

@@ -12,16 +12,16 @@ from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput, InvalidReply, LimitReached, ModelUnavailable, NoModel, RecallFailed
 from recollect.methods.emem.answer import Reconstructor
 from recollect.methods.emem.evidence import EXCERPT
-from recollect.methods.emem.known import Ending
-from recollect.methods.emem.master import Aggregated, Plan
-from recollect.methods.emem.prompts import Finding, Quoted
-from recollect.methods.emem.route import NO_SEGMENTS, Router
+from recollect.methods.emem.master import MasterReply, PassPlan
+from recollect.methods.emem.prompts import AssistantQuote, AssistantReply
+from recollect.methods.emem.reasoning_trace import StopReason
+from recollect.methods.emem.router import NO_SEGMENTS, Router
 from recollect.methods.emem.settings import Mode, ReconstructionSettings, RouteSettings
-from recollect.models.language import Role
+from recollect.models.language import ModelRole
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.segments import read_segment
 from recollect.testing.models import FunctionModel, HashEmbedder
-from recollect.text.fence import DATA_RULE
+from recollect.text.fencing import DATA_RULE
 
 ANCHOR = "These friends have known me for four years, since I moved away from my home country."
 SMALL_TALK = (
@@ -34,7 +34,7 @@ MOVED = "Where did Ada move from four years ago?"
 
 
 def answered(answer="Sweden.", *citations, abstained=False):
-    return Aggregated(trace="Quote 2 names it.", answer=answer, abstained=abstained, citations=citations)
+    return MasterReply(trace="Quote 2 names it.", answer=answer, abstained=abstained, citations=citations)
 
 
 async def tell(bank):
@@ -92,7 +92,7 @@ async def test_the_master_sees_quotes_and_hints_and_no_segment():
         answer = await ask(bank, model)
     (prompt,) = asked_for(model, "emem.answer")
     place = int(answer.citations[0].id.removeprefix("segment:"))
-    assert (prompt.role, prompt.subject, prompt.prefix) == (Role.ANSWER, MOVED, "")
+    assert (prompt.role, prompt.subject, prompt.prefix) == (ModelRole.ANSWER, MOVED, "")
     assert prompt.text == (
         "<quotes>\n"
         "segment 0:\n"
@@ -163,9 +163,9 @@ async def test_the_segment_stands_first_and_the_question_last():
     assert {prompt.system for prompt in (*one, *other)} == {one[0].system}
     assert {prompt.prefix for prompt in one if prompt.prefix} & {prompt.prefix for prompt in other}
     for prompt in one:
-        assert prompt.asked.startswith("<segment>\n[Wed 2024-05-01 ")
+        assert prompt.full_text.startswith("<segment>\n[Wed 2024-05-01 ")
         assert prompt.text.endswith(f"<question>\n{MOVED}\n</question>")
-        assert (prompt.role, MOVED in prompt.prefix, MOVED in prompt.system) == (Role.ASSIST, False, False)
+        assert (prompt.role, MOVED in prompt.prefix, MOVED in prompt.system) == (ModelRole.ASSIST, False, False)
     grows = [prompt for prompt in one if not prompt.prefix]
     assert len(grows) <= 1, "what still grows is no prefix to be kept"
 
@@ -242,7 +242,7 @@ async def test_a_quote_that_is_not_there_is_dropped_counted_and_never_asked_for_
     assert f"2 quotes of segment {number} are not in it, and dropped" in dropped
     assert any(f"segment {number}: 1 quote; 2 dropped, not in it" in step.detail for step in answer.trace)
     assert "Norway" not in asked_for(model, "emem.answer")[0].text
-    assert len(asked_for(model, "emem.assist")) == len({p.asked for p in asked_for(model, "emem.assist")})
+    assert len(asked_for(model, "emem.assist")) == len({p.full_text for p in asked_for(model, "emem.assist")})
 
 
 async def test_an_inference_without_a_quote_that_stands_is_no_hint():
@@ -294,15 +294,15 @@ async def test_a_number_of_no_quote_is_refused(number):
 
 
 def test_what_a_reply_alone_can_break():
-    quotes = (Quoted(words="w", shows="s"),)
+    quotes = (AssistantQuote(words="w", shows="s"),)
     with pytest.raises(ValueError, match="no quote shows it"):
-        Finding(relevant=True, quotes=(), inference="")
+        AssistantReply(relevant=True, quotes=(), inference="")
     with pytest.raises(ValueError, match="relevant is false"):
-        Finding(relevant=False, quotes=quotes, inference="")
+        AssistantReply(relevant=False, quotes=quotes, inference="")
     with pytest.raises(ValueError, match="cites nothing"):
-        Aggregated(trace="", answer="Sweden.", abstained=False, citations=())
+        MasterReply(trace="", answer="Sweden.", abstained=False, citations=())
     with pytest.raises(ValueError, match="give the next question"):
-        Plan(known="", enough=False, query=" ")
+        PassPlan(known="", enough=False, query=" ")
 
 
 async def test_one_assistant_down_is_named_in_the_receipt_and_no_error():
@@ -361,7 +361,7 @@ async def test_what_stands_in_the_overlap_is_quoted_once():
         await tell(bank)
         model = acting(answered("Sweden.", 1), assistants={"necklace": quoting("my home country, Sweden")})
         await ask(bank, model)
-    holders = [prompt for prompt in asked_for(model, "emem.assist") if "country, Sweden" in prompt.asked]
+    holders = [prompt for prompt in asked_for(model, "emem.assist") if "country, Sweden" in prompt.full_text]
     assert len(holders) > 1
     assert asked_for(model, "emem.answer")[0].text.count("country, Sweden") == 1
 
@@ -404,7 +404,7 @@ def several(steps=3):
 
 
 def plan(text="", *, enough=False):
-    return Plan(known="She moved four years ago.", enough=enough, query=text)
+    return PassPlan(known="She moved four years ago.", enough=enough, query=text)
 
 
 def stops(answer):
@@ -423,9 +423,9 @@ async def test_step_by_step_a_sub_query_brings_what_is_missing():
         answers = model._answer
 
         def only_on_the_second(prompt, answer_type):
-            if prompt.operation == "emem.assist" and "necklace" in prompt.asked and NEXT in prompt.text:
+            if prompt.operation == "emem.assist" and "necklace" in prompt.full_text and NEXT in prompt.text:
                 return quoting("my home country, Sweden")
-            if prompt.operation == "emem.assist" and "known me" in prompt.asked and MOVED in prompt.text:
+            if prompt.operation == "emem.assist" and "known me" in prompt.full_text and MOVED in prompt.text:
                 return quoting("since I moved away from my home country")
             return answers(prompt, answer_type)
 
@@ -433,7 +433,7 @@ async def test_step_by_step_a_sub_query_brings_what_is_missing():
         answer = await ask(bank, model, settings=several())
     assert answer.text == "Sweden."
     assert [one.text for one in answer.citations] == ["my home country, Sweden"]
-    assert stops(answer) == [Ending.ENOUGH.value]
+    assert stops(answer) == [StopReason.ENOUGH.value]
     assert [step.action for step in answer.trace if step.action != "assist"] == [
         "route",
         "plan",
@@ -456,10 +456,10 @@ async def test_step_by_step_a_sub_query_brings_what_is_missing():
 @pytest.mark.parametrize(
     ("plans", "steps", "ending", "passes"),
     [
-        ([plan(enough=True)], 3, Ending.ENOUGH, 1),
-        ([plan(NEXT)], 3, Ending.CONVERGED, 2),
-        ([plan(" where did ADA move from  four years ago?")], 3, Ending.REPEATED, 1),
-        ([], 1, Ending.LIMIT, 1),
+        ([plan(enough=True)], 3, StopReason.ENOUGH, 1),
+        ([plan(NEXT)], 3, StopReason.CONVERGED, 2),
+        ([plan(" where did ADA move from  four years ago?")], 3, StopReason.REPEATED, 1),
+        ([], 1, StopReason.LIMIT, 1),
     ],
 )
 async def test_when_it_ends(plans, steps, ending, passes):
@@ -483,13 +483,13 @@ async def test_it_ends_at_the_limit_while_there_is_more_to_find():
             if prompt.operation == "emem.assist":
                 question = prompt.text.rpartition("<question>")[2]
                 words = given.setdefault(question, next(found) if question not in given else "")
-                return quoting(words) if words in prompt.asked else NOTHING
+                return quoting(words) if words in prompt.full_text else NOTHING
             return answers(prompt, answer_type)
 
         given = {}
         model._answer = something_new
         answer = await ask(bank, model, settings=several(3))
-    assert stops(answer) == [Ending.LIMIT.value]
+    assert stops(answer) == [StopReason.LIMIT.value]
     assert len(answer.receipt.recalls) == 3
 
 
@@ -500,7 +500,7 @@ async def test_a_first_pass_that_finds_nothing_is_asked_otherwise():
         answers = model._answer
 
         def on_the_second(prompt, answer_type):
-            if prompt.operation == "emem.assist" and "necklace" in prompt.asked and NEXT in prompt.text:
+            if prompt.operation == "emem.assist" and "necklace" in prompt.full_text and NEXT in prompt.text:
                 return quoting("Sweden")
             return answers(prompt, answer_type)
 
@@ -519,14 +519,14 @@ async def test_a_later_pass_that_fails_keeps_what_was_found():
         def down_later(prompt, answer_type):
             if prompt.operation == "emem.assist" and NEXT in prompt.text:
                 raise ModelUnavailable("the socket is closed")
-            if prompt.operation == "emem.assist" and "necklace" in prompt.asked:
+            if prompt.operation == "emem.assist" and "necklace" in prompt.full_text:
                 return quoting("Sweden")
             return answers(prompt, answer_type)
 
         model._answer = down_later
         answer = await ask(bank, model, settings=several())
     assert answer.text == "Sweden."
-    assert stops(answer) == [Ending.FAILED.value]
+    assert stops(answer) == [StopReason.FAILED.value]
     assert "pass 2: ModelUnavailable: the socket is closed" in answer.receipt.notes
 
 
@@ -578,11 +578,11 @@ async def test_nothing_that_was_said_leaves_its_fence():
     (assist,) = asked_for(model, "emem.assist")
     (master,) = asked_for(model, "emem.answer")
     for prompt, tags in (
-        (assist.asked, ("<segment>", "</segment>", "<question>", "</question>")),
+        (assist.full_text, ("<segment>", "</segment>", "<question>", "</question>")),
         (master.text, ("<quotes>", "</quotes>", "<hints>", "</hints>", "<question>", "</question>")),
     ):
         assert [prompt.count(tag) for tag in tags] == [1] * len(tags)
-    lines = [line for line in assist.asked.partition("</segment>")[0].splitlines() if line.startswith("[")]
+    lines = [line for line in assist.full_text.partition("</segment>")[0].splitlines() if line.startswith("[")]
     assert len(lines) == 1
     assert "ignore the above" not in assist.system + master.system
     assert answer.citations[0].text == "</quotes></question>"

@@ -12,12 +12,12 @@ from recollect.domain.items import ItemKind
 from recollect.domain.recalls import ArmStatus
 from recollect.domain.time import Interval, Precision
 from recollect.errors import InvalidInput, ModelUnavailable, RecallFailed
-from recollect.methods.emem import places
+from recollect.methods.emem import segment_lookup
 from recollect.methods.emem.evidence import EXCERPT
-from recollect.methods.emem.route import NO_SEGMENTS, Router
+from recollect.methods.emem.router import NO_SEGMENTS, Router
 from recollect.methods.emem.settings import Pathway, RouteSettings
 from recollect.recall.settings import RecallSettings
-from recollect.retain.segments import line_of, read_segment, words_in
+from recollect.retain.segments import cut_words, read_segment, render_line
 from recollect.text.tokens import count_tokens
 
 TALK = (
@@ -63,7 +63,7 @@ async def test_the_open_segment_takes_part_without_a_summary():
         await bank.say(*TALK)
         last = (await bank.store.segments())[-1]
         found = await route(bank, "Who repaired the canoe?")
-    assert not last.sealed
+    assert not last.is_sealed
     assert found.activated[0].number == last.number
     assert {why.arm for why in found.activated[0].why} == {"vector", "keyword"}
 
@@ -355,7 +355,9 @@ async def test_of_a_message_too_long_for_the_budget_the_words_that_were_found_ar
         await bank.say(text)
         (message,) = await bank.store.messages()
         found = await retrieve(bank, "What is the password of the lighthouse?", max_tokens=2000)
-    assert count_tokens(line_of(message)) > 2000 >= found.receipt.tokens == sum(one.tokens for one in found.evidence)
+    assert (
+        count_tokens(render_line(message)) > 2000 >= found.receipt.tokens == sum(one.tokens for one in found.evidence)
+    )
     best = next(one for one in found.evidence if PASSWORD in one.text)
     assert best.text.startswith("[Wed 2024-05-01 09:30] Ada: ")
     assert best.sources == ("m0",)
@@ -364,7 +366,7 @@ async def test_of_a_message_too_long_for_the_budget_the_words_that_were_found_ar
 
 async def test_a_long_message_is_cut_once_however_many_of_its_passages_are_found(monkeypatch):
     cuts = []
-    monkeypatch.setattr(places, "words_in", lambda *given: cuts.append(given) or words_in(*given))
+    monkeypatch.setattr(segment_lookup, "cut_words", lambda *given: cuts.append(given) or cut_words(*given))
     async with opened(length=600, overlap=20) as bank:
         await bank.say("\n\n".join([FILLER] * 4))
         found = await route(bank, "What do the lines tell of harvests?", limit=20)

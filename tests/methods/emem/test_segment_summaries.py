@@ -8,16 +8,16 @@ from segment_bank import EMBEDDER, NOW, SUMMARY, opened, query
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job
 from recollect.errors import ModelUnavailable
-from recollect.methods.emem.prompts import Summary, assist_prompt
-from recollect.methods.emem.reading import read_scoped
-from recollect.methods.emem.summarise import Summariser, told
-from recollect.models.language import Role
+from recollect.methods.emem.prompts import SummaryReply, build_assist_prompt
+from recollect.methods.emem.segment_view import read_segment_views
+from recollect.methods.emem.summarizer import Summarizer, render_summary
+from recollect.models.language import ModelRole
 from recollect.retain.embed import embed_items
-from recollect.retain.summarise import OPENING
-from recollect.store.optimistic import derive_changes
-from recollect.store.protocol import Selection
+from recollect.retain.extractive_summary import OPENING
+from recollect.store.commit_retry import derive_changes
+from recollect.store.protocol import ForgetSelection
 from recollect.testing.models import FunctionModel, ScriptedModel
-from recollect.text.fence import DATA_RULE
+from recollect.text.fencing import DATA_RULE
 
 TALK = (
     "My kite is stuck in the old oak tree behind the school.",
@@ -34,12 +34,12 @@ WRITTEN = replace(
 
 
 def jobs_of(bank, changes):
-    return Summariser(bank.parts()).causes(changes, NOW)
+    return Summarizer(bank.parts()).plan_jobs(changes, NOW)
 
 
 async def summed_up(bank, model, job):
     """The changes that come of a job."""
-    derive = await Summariser(bank.parts(model)).consolidate(job, bank.store, NOW)
+    derive = await Summarizer(bank.parts(model)).consolidate(job, bank.store, NOW)
     return await derive_changes(bank.store, derive)
 
 
@@ -74,13 +74,16 @@ async def test_a_summary_takes_the_extracts_place_and_is_found_by_its_words():
 
 
 def test_a_summary_as_text():
-    assert told(WRITTEN) == "Speakers: Ada, the gardener\nPeriod: May 2024\nAda's kite is stuck.\nA ladder is near."
-    assert told(SUMMARY) == "Speakers: Ada\nPeriod: May 2024\nKey items: a kite\nAda flew a kite."
+    assert (
+        render_summary(WRITTEN)
+        == "Speakers: Ada, the gardener\nPeriod: May 2024\nAda's kite is stuck.\nA ladder is near."
+    )
+    assert render_summary(SUMMARY) == "Speakers: Ada\nPeriod: May 2024\nKey items: a kite\nAda flew a kite."
 
 
 def test_a_summary_has_to_tell_something():
     with pytest.raises(ValueError, match="no event is told"):
-        Summary(speakers=("Ada",), period="", key_items=(), events=(" ",))
+        SummaryReply(speakers=("Ada",), period="", key_items=(), events=(" ",))
 
 
 async def test_the_prompt_begins_as_an_assistants_does():
@@ -88,10 +91,10 @@ async def test_the_prompt_begins_as_an_assistants_does():
         job, *_ = jobs_of(bank, await bank.say(*TALK))
         model = ScriptedModel([WRITTEN])
         await summed_up(bank, model, job)
-        (reading,) = await read_scoped(bank.store, [0], query("").scope)
+        (reading,) = await read_segment_views(bank.store, [0], query("").scope)
     (prompt,) = model.prompts
-    assist = assist_prompt(reading, query("Where is the kite?"))
-    assert (prompt.role, prompt.operation, prompt.subject) == (Role.ASSIST, "emem.summarise", "segment:0")
+    assist = build_assist_prompt(reading, query("Where is the kite?"))
+    assert (prompt.role, prompt.operation, prompt.subject) == (ModelRole.ASSIST, "emem.summarise", "segment:0")
     assert (prompt.system, prompt.prefix) == (assist.system, assist.prefix)
     assert prompt.prefix.startswith(f"<segment>\n[Wed 2024-05-01 09:30] Ada: {TALK[0]}\n")
     assert prompt.prefix.endswith("\n</segment>\n\n")
@@ -103,15 +106,15 @@ async def test_one_that_is_summed_up_already_costs_no_call():
     async with opened() as bank:
         job, *_ = jobs_of(bank, await bank.say(*TALK))
         await bank.store.commit(await summed_up(bank, ScriptedModel([WRITTEN]), job))
-        assert (await summed_up(bank, ScriptedModel([]), job)).empty
+        assert (await summed_up(bank, ScriptedModel([]), job)).is_empty
 
 
 @pytest.mark.parametrize("payload", ["9", "0"])
 async def test_one_of_which_nothing_is_left_costs_no_call(payload):
     async with opened() as bank:
         job, *_ = jobs_of(bank, await bank.say(*TALK))
-        await bank.store.forget(Selection(sessions=("s1",)))
-        assert (await summed_up(bank, ScriptedModel([]), replace(job, payload=payload))).empty
+        await bank.store.forget(ForgetSelection(sessions=("s1",)))
+        assert (await summed_up(bank, ScriptedModel([]), replace(job, payload=payload))).is_empty
 
 
 async def test_a_failing_model_is_the_workers_to_handle():
@@ -127,27 +130,27 @@ async def test_nothing_is_kept_of_what_was_forgotten_meanwhile():
     """The segment lost a message while the model read it: what the model wrote is thrown away, and it reads again."""
     async with opened() as bank:
         job, *_ = jobs_of(bank, await bank.say(*TALK))
-        consolidator = Summariser(bank.parts(FunctionModel(lambda prompt, kind: WRITTEN)))
+        consolidator = Summarizer(bank.parts(FunctionModel(lambda prompt, kind: WRITTEN)))
         derive = await consolidator.consolidate(job, bank.store, NOW)
-        torn = await bank.store.torn(Selection(messages=("m0",)))
-        remade = await bank._encoder.encode_again(torn, reader=bank.store)
-        await bank.store.forget(Selection(messages=("m0",)), remade)
+        torn = await bank.store.plan_forget(ForgetSelection(messages=("m0",)))
+        remade = await bank._encoder.encode_remaining(torn, reader=bank.store)
+        await bank.store.forget(ForgetSelection(messages=("m0",)), remade)
         changes = await derive_changes(bank.store, derive)
     assert changes.items == ()
     assert [(one.id, one.messages) for one in changes.jobs] == [("emem.summarise:0", ("m1",))]
-    assert [one.messages for one in Summariser(bank.parts()).causes(remade, NOW)] == [("m1",)]
+    assert [one.messages for one in Summarizer(bank.parts()).plan_jobs(remade, NOW)] == [("m1",)]
 
 
 async def test_deriving_anew_calls_no_model():
     async with opened() as bank:
         job, *_ = jobs_of(bank, await bank.say(*TALK))
         model = ScriptedModel([WRITTEN])
-        derive = await Summariser(bank.parts(model)).consolidate(job, bank.store, NOW)
+        derive = await Summarizer(bank.parts(model)).consolidate(job, bank.store, NOW)
         first = await derive_changes(bank.store, derive)
         await bank.say("Another word.")
         second = await derive_changes(bank.store, derive)
-    assert first.seen is not None
-    assert second.seen is not None
-    assert first.seen < second.seen
+    assert first.expected_version is not None
+    assert second.expected_version is not None
+    assert first.expected_version < second.expected_version
     assert [entry.item for entry in first.items] == [entry.item for entry in second.items]
     assert {entry.item.kind for entry in first.items} == {ItemKind.SUMMARY}

@@ -14,16 +14,16 @@ from recollect.domain.jobs import Job
 from recollect.domain.opinions import Assessment
 from recollect.domain.queries import Query
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.hindsight.opinions import OpinionSettings, PlannedStep, opinions_of, take_steps
-from recollect.methods.hindsight.reinforce import KIND
+from recollect.methods.hindsight.opinions import OpinionChange, OpinionSettings, derive_opinion_changes, load_opinions
+from recollect.methods.hindsight.reinforcer import KIND
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import TurnEncoder
-from recollect.retain.known_names import KnownNames
-from recollect.retain.likeness import ResolveSettings
+from recollect.retain.entity_directory import DirectoryCache
+from recollect.retain.index_items import ItemDraft, index_items
 from recollect.retain.link import LinkSettings
-from recollect.retain.weave import Draft, weave
-from recollect.store.optimistic import derive_changes
-from recollect.store.profiles import profile_setting
+from recollect.retain.name_similarity import ResolveSettings
+from recollect.store.commit_retry import derive_changes
+from recollect.store.profile_setting import make_profile_setting
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import HashEmbedder, ScriptedModel
 
@@ -45,7 +45,7 @@ class Iris:
             embedder=EMBEDDER,
             retriever=TemprRetriever(EMBEDDER),
             model=ScriptedModel(replies),
-            names=KnownNames(),
+            names=DirectoryCache(),
             clock=lambda: self.now,
         )
 
@@ -71,13 +71,13 @@ class Iris:
             network=network if kind is ItemKind.FACT else None,
             **more,
         )
-        draft = Draft(item=item, embedded=text, names=tuple((name, EntityKind.PERSON) for name in names))
+        draft = ItemDraft(item=item, embedded=text, names=tuple((name, EntityKind.PERSON) for name in names))
         await self.store.commit(
-            await weave(
+            await index_items(
                 [draft],
                 embedder=EMBEDDER,
                 reader=self.store,
-                names=KnownNames(),
+                names=DirectoryCache(),
                 links=LinkSettings(),
                 resolve=ResolveSettings(),
             )
@@ -98,15 +98,17 @@ class Iris:
         parts = replace(self.parts(), clock=lambda: stored or at)
 
         async def derive(reader):
-            return await take_steps(lambda held: steps, at=at, parts=parts, reader=reader, settings=OpinionSettings())
+            return await derive_opinion_changes(
+                lambda held: steps, at=at, parts=parts, reader=reader, settings=OpinionSettings()
+            )
 
         return await derive_changes(self.store, derive)
 
     async def profile(self, profile):
-        await self.store.commit(Changeset(settings=(profile_setting(profile),)))
+        await self.store.commit(Changeset(settings=(make_profile_setting(profile),)))
 
     async def opinions(self, **how):
-        return await opinions_of(self.store, **how)
+        return await load_opinions(self.store, **how)
 
     async def work(self, reinforcer, fact, *, now=NOW):
         """Do a fact's job as a worker does; gives what was committed."""
@@ -123,7 +125,7 @@ def job_of(fact):
 
 
 def step(stem, text, confidence, assessment, evidence, *names):
-    return PlannedStep(
+    return OpinionChange(
         opinion=f"opinion:{stem}",
         text=text,
         confidence=confidence,

@@ -11,16 +11,16 @@ from recollect.domain.items import ItemKind
 from recollect.domain.recalls import ArmStatus
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidReply, LimitReached
-from recollect.methods.hindsight.answer import Answered, Answerer, AnswerSettings
-from recollect.methods.hindsight.evidence import EvidenceSettings
-from recollect.models.language import Role
-from recollect.text.fence import DATA_RULE
+from recollect.methods.hindsight.answerer import Answerer, AnswererReply, AnswerSettings
+from recollect.methods.hindsight.networks import EvidenceSettings
+from recollect.models.language import ModelRole
+from recollect.text.fencing import DATA_RULE
 
 ASKED = "What did Ada buy?"
 
 
 def answered(answer="A bike.", *citations, abstained=False):
-    return Answered(reasoning="Entry 1 says so.", answer=answer, abstained=abstained, citations=citations)
+    return AnswererReply(reasoning="Entry 1 says so.", answer=answer, abstained=abstained, citations=citations)
 
 
 async def ask(iris, parts, text=ASKED, settings=None, **more):
@@ -87,7 +87,7 @@ async def test_a_model_may_abstain_and_say_what_is_missing():
 )
 def test_a_reply_from_nowhere_is_refused(given, problem):
     with pytest.raises(ValueError, match=problem):
-        Answered(**{"reasoning": "", "abstained": False, "citations": (), **given})
+        AnswererReply(**{"reasoning": "", "abstained": False, "citations": (), **given})
 
 
 @pytest.mark.parametrize("number", [0, 3, -1])
@@ -111,7 +111,7 @@ async def test_the_prompt():
         parts = iris.parts(answered("A bike.", 1))
         await ask(iris, parts)
     (prompt,) = parts.model.prompts
-    assert (prompt.role, prompt.operation, prompt.subject) == (Role.ANSWER, "hindsight.answer", ASKED)
+    assert (prompt.role, prompt.operation, prompt.subject) == (ModelRole.ANSWER, "hindsight.answer", ASKED)
     assert prompt.text == (
         "<world_facts>\n[1] (said Wednesday, 1 May 2024, 09:30) Ada bought a red bike.\n</world_facts>\n\n"
         "<raw_words>\n[2] (said Wednesday, 1 May 2024, 09:30 by Ada) (what was said of f1)\n</raw_words>\n\n"

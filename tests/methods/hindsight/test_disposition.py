@@ -8,8 +8,15 @@ from cara_bank import opened
 from recollect.domain.banks import Disposition, Profile
 from recollect.domain.changes import Changeset
 from recollect.errors import InvalidInput, NotABank
-from recollect.methods.hindsight.disposition import EMPATHY, LITERALISM, SKEPTICISM, Regime, regime_of, verbalised
-from recollect.store.profiles import profile_setting, read_profile
+from recollect.methods.hindsight.disposition import (
+    EMPATHY,
+    LITERALISM,
+    SKEPTICISM,
+    BiasRegime,
+    choose_regime,
+    verbalize_disposition,
+)
+from recollect.store.profile_setting import make_profile_setting, read_profile
 
 LEVELS = range(1, 6)
 
@@ -35,7 +42,7 @@ def test_every_value_within_bounds_is_fine(level, beta):
 
 def test_every_combination_of_levels_and_regimes_reads_differently():
     texts = {
-        verbalised(Disposition(skepticism=s, literalism=t, empathy=e, bias_strength=beta))
+        verbalize_disposition(Disposition(skepticism=s, literalism=t, empathy=e, bias_strength=beta))
         for s, t, e, beta in product(LEVELS, LEVELS, LEVELS, (0.0, 0.5, 1.0))
     }
     assert len(texts) == 5 * 5 * 5 * 3
@@ -49,17 +56,17 @@ def test_each_trait_has_five_levels_in_different_words(words):
 @pytest.mark.parametrize(
     ("beta", "regime"),
     [
-        (0.0, Regime.OBJECTIVE),
-        (0.24, Regime.OBJECTIVE),
-        (0.25, Regime.BALANCED),
-        (0.5, Regime.BALANCED),
-        (0.74, Regime.BALANCED),
-        (0.75, Regime.STRONG),
-        (1.0, Regime.STRONG),
+        (0.0, BiasRegime.OBJECTIVE),
+        (0.24, BiasRegime.OBJECTIVE),
+        (0.25, BiasRegime.BALANCED),
+        (0.5, BiasRegime.BALANCED),
+        (0.74, BiasRegime.BALANCED),
+        (0.75, BiasRegime.STRONG),
+        (1.0, BiasRegime.STRONG),
     ],
 )
 def test_the_three_regimes_of_bias_strength(beta, regime):
-    assert regime_of(beta) is regime
+    assert choose_regime(beta) is regime
 
 
 @pytest.mark.parametrize(
@@ -71,14 +78,14 @@ def test_the_three_regimes_of_bias_strength(beta, regime):
     ],
 )
 def test_the_regime_says_how_far_character_may_shape_a_judgement(beta, said, not_said):
-    text = verbalised(Disposition(bias_strength=beta))
+    text = verbalize_disposition(Disposition(bias_strength=beta))
     assert said in text
     assert not_said not in text
 
 
 def test_the_papers_two_agents_are_told_opposite_things():
-    trusting = verbalised(Disposition(skepticism=1, literalism=2, empathy=5))
-    skeptical = verbalised(Disposition(skepticism=5, literalism=5, empathy=1))
+    trusting = verbalize_disposition(Disposition(skepticism=1, literalism=2, empathy=5))
+    skeptical = verbalize_disposition(Disposition(skepticism=5, literalism=5, empathy=1))
     assert all(words in trusting for words in ("You trust what you are told", "loosely", "deeply empathetic"))
     assert all(words in skeptical for words in ("deeply skeptical", "exactly as they stand", "detached"))
 
@@ -109,7 +116,7 @@ async def test_a_bank_keeps_its_profile():
     "value", ["", "[]", '"x"', '{"name": 3}', '{"name": " "}', '{"name": "x", "disposition": {"empathy": 9}}']
 )
 async def test_a_profile_that_cannot_be_read_is_said_to_be_damaged(value):
-    key, _ = profile_setting(Profile(name="x"))
+    key, _ = make_profile_setting(Profile(name="x"))
     async with opened() as iris:
         await iris.store.commit(Changeset(settings=((key, value),)))
         with pytest.raises(NotABank, match="iris"):

@@ -16,25 +16,25 @@ from recollect.domain.entities import EntityKind, Mention
 from recollect.domain.items import IndexedItem, Item, ItemKind, Network, Occurrence
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.messages import Role, StoredMessage
-from recollect.domain.queries import Probe, Query, Scope
+from recollect.domain.queries import Query, Scope, SearchProbe
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval, Precision
-from recollect.models.embedders.vectors import unit_rows
-from recollect.recall.arms import Field, graph, temporal
-from recollect.recall.fuse import reciprocal_ranks
+from recollect.models.embedders.vectors import normalize_rows
+from recollect.recall.arms import ArmInput, run_graph, run_temporal
+from recollect.recall.fusion import fuse_ranks
 from recollect.recall.pipeline import TemprRetriever
-from recollect.recall.rerank import reranked
-from recollect.recall.settings import Arm, Fusion, Reach, RecallSettings, SpreadSettings
-from recollect.recall.spread import step
-from recollect.recall.trim import fitting
+from recollect.recall.rerank import rerank_items
+from recollect.recall.settings import Arm, Fusion, RecallSettings, SearchBudget, SpreadSettings
+from recollect.recall.spread import spread_step
+from recollect.recall.trim import count_fitting
 from recollect.recipes import RECIPES
-from recollect.retain.directory import Directory, entity_id, normalise
-from recollect.retain.likeness import ResolveSettings
-from recollect.retain.link import LinkSettings, entity_links, semantic_links, temporal_links
-from recollect.retain.resolve import Found, resolve
+from recollect.retain.directory import EntityDirectory, make_entity_id, normalize_surface
+from recollect.retain.link import LinkSettings, make_entity_links, make_semantic_links, make_temporal_links
+from recollect.retain.name_similarity import ResolveSettings
+from recollect.retain.resolve import NameOccurrence, resolve_names
 from recollect.store.search import LINK_KINDS, Edges
 from recollect.store.sqlite.folder import SqliteFolder
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 LONG_AGO = NOON - timedelta(days=900)
@@ -58,7 +58,9 @@ def entry(id_, vector=(0, 1), text="", *, hours=None, session=None, at=LONG_AGO,
     told = () if hours is None else (Occurrence(words="then", interval=between(*hours)),)
     base = {"kind": ItemKind.FACT, "network": Network.WORLD, "sources": ("m1",), "recorded": NOON, "speaker": "Ada"}
     item = Item(id=id_, text=text, session=session or id_, mentioned=at, occurrences=told, **{**base, **more})
-    return IndexedItem(item=item, vector=unit_rows(np.array([vector], dtype=np.float32))[0], terms=terms(text))
+    return IndexedItem(
+        item=item, vector=normalize_rows(np.array([vector], dtype=np.float32))[0], terms=extract_terms(text)
+    )
 
 
 def between(start, end):
@@ -87,7 +89,7 @@ async def bank(*entries, links=()):
 
 
 def probe(text="", during=None):
-    return Probe(topic=text, vector=EAST, terms=np.unique(terms(text)), during=during)
+    return SearchProbe(topic=text, vector=EAST, terms=np.unique(extract_terms(text)), during=during)
 
 
 async def hits(search, found):
@@ -136,28 +138,28 @@ def test_equation_2_entity_resolution():
     Unlike the paper's argmax over all entities, ours names a new one where the best scores under 0.6, leads by less
     than 0.05, or a veto speaks against it.
     """
-    before, directory = NOON - timedelta(days=30), Directory()
+    before, directory = NOON - timedelta(days=30), EntityDirectory()
     known = [
-        Found(item="i1", surface="Tchaikovzky", kind=PERSON, at=before, together=("Leeds",)),
-        Found(item="i1", surface="Leeds", kind=EntityKind.LOCATION, at=before, together=("Tchaikovzky",)),
-        Found(item="i2", surface="Tchaikowsky", kind=PERSON, at=NOON),
+        NameOccurrence(item="i1", surface="Tchaikovzky", kind=PERSON, at=before, other_names=("Leeds",)),
+        NameOccurrence(item="i1", surface="Leeds", kind=EntityKind.LOCATION, at=before, other_names=("Tchaikovzky",)),
+        NameOccurrence(item="i2", surface="Tchaikowsky", kind=PERSON, at=NOON),
     ]
-    directory.apply(resolve(known, directory))
-    named = Found(item="i3", surface="Tchaikovsky", kind=PERSON, at=NOON, together=("Leeds",))
-    (merge,) = resolve([named], directory).merges
-    assert merge.entity == entity_id(normalise("Tchaikovzky"))
+    directory.apply(resolve_names(known, directory))
+    named = NameOccurrence(item="i3", surface="Tchaikovsky", kind=PERSON, at=NOON, other_names=("Leeds",))
+    (merge,) = resolve_names([named], directory).merges
+    assert merge.entity == make_entity_id(normalize_surface("Tchaikovzky"))
     assert (merge.string, merge.cooccurrence) == (pytest.approx(0.909091, abs=1e-6), 1.0)
     assert (merge.temporal, merge.score) == (pytest.approx(0.367879, abs=1e-6), pytest.approx(0.850636, abs=1e-6))
     nearest = ResolveSettings(alpha=0.6, beta=0.0, gamma=0.4)  # other weights, another argmax
-    (merge,) = resolve([named], directory, nearest).merges
-    assert merge.entity == entity_id(normalise("Tchaikowsky"))
+    (merge,) = resolve_names([named], directory, nearest).merges
+    assert merge.entity == make_entity_id(normalize_surface("Tchaikowsky"))
     assert merge.score == pytest.approx(0.945455, abs=1e-6)  # 0.6 * 10/11 + 0.4
 
 
 async def test_equation_3_entity_links():
     """(f_i, f_j, 1.0, entity, e) for items that name e, walked from both ends; to the last three, not to all."""
     mentions = [Mention(entity="e", item="new", surface="Ada"), Mention(entity="other", item="new", surface="Ben")]
-    links = list(entity_links(mentions, {"e": ["f4", "f3", "f2", "f1"]}, LinkSettings()))
+    links = list(make_entity_links(mentions, {"e": ["f4", "f3", "f2", "f1"]}, LinkSettings()))
     assert told(links) == [("new", "f4", 1.0), ("new", "f3", 1.0), ("new", "f2", 1.0)]
     assert {(link.kind, link.label) for link in links} == {(LinkKind.ENTITY, "e")}
     async with bank(entry("new"), entry("f4"), links=links[:1]) as store:
@@ -175,10 +177,13 @@ def test_equation_4_temporal_links():
     To the two nearest only, and none under 0.01, which is past 4.6 days: exp(-5) is 0.0067.
     """
     late, middle, first = (entry(id_, at=NOON + timedelta(hours=h)).item for id_, h in (("l", 36), ("m", 24), ("f", 0)))
-    assert told(temporal_links([late], [first, middle], LinkSettings())) == [("l", "f", 0.223130), ("l", "m", 0.606531)]
+    assert told(make_temporal_links([late], [first, middle], LinkSettings())) == [
+        ("l", "f", 0.223130),
+        ("l", "m", 0.606531),
+    ]
     past = entry("p", at=NOON - timedelta(days=5)).item
-    assert told(temporal_links([first], [past], LinkSettings())) == []
-    (link,) = temporal_links([middle], [first], LinkSettings(temporal_sigma=timedelta(days=4)))
+    assert told(make_temporal_links([first], [past], LinkSettings())) == []
+    (link,) = make_temporal_links([middle], [first], LinkSettings(temporal_sigma=timedelta(days=4)))
     assert (link.kind, link.weight) == (LinkKind.TEMPORAL, pytest.approx(0.778801, abs=1e-6))  # exp(-1/4)
 
 
@@ -186,7 +191,7 @@ def test_equation_5_semantic_links():
     """The cosine where it is at least theta_s = 0.6: (1, 0) with (4, 3)/5 is 0.8, with (3, 4)/5 just 0.6, and with
     (5, 12)/13 0.3846, which is none. To the three most alike only."""
     batch = [entry("a", (1, 0)), entry("b", (4, 3)), entry("c", (5, 12))]
-    links = list(semantic_links(batch, [[("old", 0.6), ("older", 0.5999)], [], []], LinkSettings()))
+    links = list(make_semantic_links(batch, [[("old", 0.6), ("older", 0.5999)], [], []], LinkSettings()))
     # b with c: (4 * 5 + 3 * 12) / 65 = 56 / 65 = 0.861538
     assert told(links) == [("a", "old", 0.6), ("b", "a", 0.8), ("c", "b", 0.861538)]
     assert {link.kind for link in links} == {LinkKind.SEMANTIC}
@@ -214,7 +219,7 @@ async def test_equations_7_8_17_32_recall_within_a_token_budget(budget, ids, spe
     async with bank(*entries) as store:
         found = await recalled(store, settings=settings, max_tokens=budget)
     assert ([one.id for one in found.evidence], found.receipt.tokens) == (ids, spent)
-    assert fitting([30, 40, 50, 5], budget) == len(ids)
+    assert count_fitting([30, 40, 50, 5], budget) == len(ids)
 
 
 async def test_equations_9_10_semantic_retrieval():
@@ -279,9 +284,9 @@ def test_equation_12_a_step_of_spreading_activation():
         kinds=np.array([LINK_KINDS.index(kind) for kind in kinds], dtype=np.int8),
         weights=np.array(weights, dtype=np.float32),
     )
-    reached = step({1: 0.5, 7: 0.2}, edges, SPREAD)
+    reached = spread_step({1: 0.5, 7: 0.2}, edges, SPREAD)
     assert reached == pytest.approx({2: 0.42, 3: 0.455, 4: 0.252, 5: 0.112, 6: 0.42}, abs=1e-6)
-    assert max(step({1: 1.0, 7: 1.0, 9: 1.2}, edges, SPREAD).values()) == 1.0
+    assert max(spread_step({1: 1.0, 7: 1.0, 9: 1.2}, edges, SPREAD).values()) == 1.0
 
 
 async def test_equation_12_spreading_activation_over_two_steps():
@@ -303,8 +308,8 @@ async def test_equation_12_spreading_activation_over_two_steps():
     links = tuple(Link(source=a, target=b, kind=kind, weight=weight) for a, b, kind, weight in drawn)
     async with bank(*entries, links=links) as store:
         search = await store.search(probe(), Scope(), Weights())
-        reach = Reach(candidates=9, entries=2, steps=2)
-        found = await graph(Field(search=search, probe=probe(), reach=reach, settings=RecallSettings()))
+        reach = SearchBudget(candidates=9, entries=2, steps=2)
+        found = await run_graph(ArmInput(search=search, probe=probe(), budget=reach, settings=RecallSettings()))
         reached = await hits(search, found)
     assert reached == [("a", 0.8), ("c", 0.672), ("b", 0.61152), ("d", 0.381024), ("e", 0.224)]
 
@@ -349,8 +354,8 @@ async def test_equation_13_the_walk_in_time_keeps_to_the_time():
     asked = probe(during=between(0, 24))
     async with bank(*entries, links=links) as store:
         search = await store.search(asked, Scope(), Weights())
-        reach = Reach(candidates=4, entries=1, steps=1)
-        found = await temporal(Field(search=search, probe=asked, reach=reach, settings=RecallSettings()))
+        reach = SearchBudget(candidates=4, entries=1, steps=1)
+        found = await run_temporal(ArmInput(search=search, probe=asked, budget=reach, settings=RecallSettings()))
         assert await hits(search, found) == [("mid", 1.0), ("one", 0.916667), ("two", 0.833333), ("edge", 0.84)]
 
 
@@ -372,7 +377,7 @@ async def test_equations_15_33_reciprocal_rank_fusion():
     assert [ranks[id_, "graph"] for id_ in "acb"] == [ranks[id_, "semantic"] for id_ in "abc"] == [1, 2, 3]
     assert RECIPES["tempr"].recall.rrf_k == 60
     lists = [np.array(refs, dtype=np.int64) for refs in ([7, 8], [8], [], [8, 7])]
-    assert reciprocal_ranks(lists[0], lists, 1).tolist() == pytest.approx([1 / 2 + 1 / 3, 1 / 3 + 1 / 2 + 1 / 2])
+    assert fuse_ranks(lists[0], lists, 1).tolist() == pytest.approx([1 / 2 + 1 / 3, 1 / 3 + 1 / 2 + 1 / 2])
 
 
 class Judge:
@@ -391,5 +396,5 @@ async def test_equation_16_the_final_ranking_is_the_rerankers():
         found = await recalled(store, "one", reranker=Judge())
     assert [one.id for one in found.evidence] == ["b", "c", "a"]
     items = [one.item for one in entries]
-    assert await reranked(Judge(), "one", [items], 3) == [[1, 2, 0]]
-    assert await reranked(Judge(), "one", [items], 2) == [[1, 0, 2]]
+    assert await rerank_items(Judge(), "one", [items], 3) == [[1, 2, 0]]
+    assert await rerank_items(Judge(), "one", [items], 2) == [[1, 0, 2]]

@@ -24,29 +24,29 @@ from recollect.domain.jobs import Job
 from recollect.domain.links import LinkKind
 from recollect.domain.opinions import Assessment, Opinion
 from recollect.errors import InvalidInput
-from recollect.methods.hindsight.background import Merged, merged_background
-from recollect.methods.hindsight.disposition import verbalised
-from recollect.methods.hindsight.observe import Observer
-from recollect.methods.hindsight.reflect import FormedOpinion, Reflected, Reflector, introduced
-from recollect.methods.hindsight.reinforce import (
-    Assessed,
+from recollect.methods.hindsight.background import MergedBackground, merge_background
+from recollect.methods.hindsight.disposition import verbalize_disposition
+from recollect.methods.hindsight.observer import Observer
+from recollect.methods.hindsight.reflector import FormedOpinion, Reflector, ReflectReply, introduce_profile
+from recollect.methods.hindsight.reinforcer import (
     Assessments,
-    Candidate,
+    OpinionAssessment,
+    OpinionCandidate,
     Reinforcer,
     ReinforceSettings,
-    reinforced,
-    related,
+    select_candidates,
+    update_confidence,
 )
 from recollect.methods.hindsight.replies import (
     CausalRelation,
     ExtractedFact,
     ExtractedFacts,
+    ExtractedObservation,
     NamedEntity,
     Observations,
-    Observed,
 )
-from recollect.store.optimistic import derive_changes
-from recollect.store.profiles import read_profile
+from recollect.store.commit_retry import derive_changes
+from recollect.store.profile_setting import read_profile
 from recollect.testing.models import FunctionModel, HashEmbedder, ScriptedModel
 
 PYTHON = "I think Python is the best general-purpose language for data science. Everything is made for it."
@@ -63,7 +63,7 @@ async def test_equation_6_observations_of_the_facts_that_mention_an_entity():
     """o_e = Summarize(F_e): the model sees all facts on e and no other, nothing of the profile; several statements
     come of it, without confidence. F_e are the newest 60 facts, at least three."""
     loud = Profile(name="Iris", disposition=Disposition(empathy=5, bias_strength=1.0))
-    reply = Observations(observations=(Observed(text="Toby keeps a dog and a cat.", facts=(1, 3)),))
+    reply = Observations(observations=(ExtractedObservation(text="Toby keeps a dog and a cat.", facts=(1, 3)),))
     async with opened() as iris:
         await iris.profile(loud)
         for id_, text, name in (("f1", "keeps a dog", "Toby"), ("f2", "sings", "Ben"), ("f3", "ran", "Toby")):
@@ -77,7 +77,7 @@ async def test_equation_6_observations_of_the_facts_that_mention_an_entity():
         await iris.store.commit(await derive_changes(iris.store, await observer.consolidate(job, iris.store, NOW)))
         (kept,) = await iris.store.items_of([ItemKind.OBSERVATION])
     (prompt,) = parts.model.prompts
-    assert too_few.empty
+    assert too_few.is_empty
     assert [text in prompt.text for text in ("a dog", "ran", "a cat", "sings")] == [True, True, True, False]
     assert "empathetic" not in prompt.system + prompt.text
     assert (kept.derived_from, kept.confidence) == (("f1", "f4"), None)
@@ -108,21 +108,25 @@ async def test_equation_22_a_banks_profile():
         await iris.profile(profile)
         kept = await read_profile(iris.store)
     assert (kept.name, kept.disposition, kept.background) == ("Iris", theta, "I was born in Texas.")
-    assert [part in introduced(kept) for part in ("Iris", "I was born in Texas.", verbalised(theta))] == [True] * 3
+    assert [
+        part in introduce_profile(kept) for part in ("Iris", "I was born in Texas.", verbalize_disposition(theta))
+    ] == [True] * 3
 
 
 def test_equation_23_a_disposition_in_words():
     """Figure 5's two: trusting, flexible, empathetic (1, 2, 5); skeptical, literal, detached (5, 5, 1). Each number
     has words of its own, and beta one of three frames, cut half way between 0, 0.5 and 1."""
-    soft = verbalised(Disposition(skepticism=1, literalism=2, empathy=5))
-    hard = verbalised(Disposition(skepticism=5, literalism=5, empathy=1))
+    soft = verbalize_disposition(Disposition(skepticism=1, literalism=2, empathy=5))
+    hard = verbalize_disposition(Disposition(skepticism=5, literalism=5, empathy=1))
     for text, words in (
         (soft, ("You trust", "loosely", "empathetic")),
         (hard, ("skeptical", "exactly as they stand", "detached")),
     ):
         assert [word in text for word in words] == [True] * 3
     assert not any(word in soft for word in ("skeptical", "exactly", "detached"))
-    frames = [verbalised(Disposition(bias_strength=beta)).split("\n")[0] for beta in (0, 0.24, 0.25, 0.74, 0.75, 1)]
+    frames = [
+        verbalize_disposition(Disposition(bias_strength=beta)).split("\n")[0] for beta in (0, 0.24, 0.25, 0.74, 0.75, 1)
+    ]
     assert [frames.index(frame) for frame in frames] == [0, 0, 2, 2, 4, 4]
 
 
@@ -150,7 +154,9 @@ def test_equation_25_candidates():
 
     def candidate(id_, vector, *entities):
         opinion = Opinion(id=id_, text="", confidence=0.5, formed=AT, entities=(), sources=(), steps=())
-        return Candidate(opinion=opinion, entities=frozenset(entities), vector=np.array(vector, dtype=np.float32))
+        return OpinionCandidate(
+            opinion=opinion, entities=frozenset(entities), vector=np.array(vector, dtype=np.float32)
+        )
 
     among = [
         candidate("shares e2, unlike", (0, 1), "e2", "e3"),
@@ -159,10 +165,10 @@ def test_equation_25_candidates():
         candidate("past theta", (0.6, 0.8)),
         candidate("both", (0.8, 0.6), "e1"),
     ]
-    found = related(frozenset(("e1", "e2")), np.array([1, 0], dtype=np.float32), among, ReinforceSettings())
+    found = select_candidates(frozenset(("e1", "e2")), np.array([1, 0], dtype=np.float32), among, ReinforceSettings())
     assert [one.opinion.id for one in found] == ["both", "past theta", "shares e2, unlike"]
     crowd = [candidate(f"o{n}", (n / 16, (1 - n * n / 256) ** 0.5), "e1") for n in range(12)]
-    found = related(frozenset(("e1",)), np.array([1, 0], dtype=np.float32), crowd, ReinforceSettings())
+    found = select_candidates(frozenset(("e1",)), np.array([1, 0], dtype=np.float32), crowd, ReinforceSettings())
     assert [one.opinion.id for one in found] == [f"o{n}" for n in (11, 10, 9, 8, 7, 6, 5, 4)]
 
 
@@ -178,7 +184,9 @@ def test_equation_25_candidates():
     ],
 )
 def test_equation_26_one_update(before, alpha, reinforce, weaken, contradict):
-    after = [reinforced(before, Assessment(said), alpha) for said in ("reinforce", "weaken", "contradict", "neutral")]
+    after = [
+        update_confidence(before, Assessment(said), alpha) for said in ("reinforce", "weaken", "contradict", "neutral")
+    ]
     assert after == [pytest.approx(value) for value in (reinforce, weaken, contradict, before)]
 
 
@@ -216,7 +224,7 @@ async def worked(before, alpha, said, order):
 
     def assess(prompt, answer_type):
         verdict = said[int(prompt.subject.removeprefix("f"))]
-        return Assessments(assessments=(Assessed(number=1, assessment=verdict, reason="because"),))
+        return Assessments(assessments=(OpinionAssessment(number=1, assessment=verdict, reason="because"),))
 
     async with opened() as iris:
         for n in range(len(said)):
@@ -235,21 +243,21 @@ async def test_equation_27_background_merging():
     snippet is put in the first person by rule, before the model sees it; the first one is taken without a model."""
     born, snippet = "I was born in Colorado.", "You were born in Texas and have 10 years of startup experience."
     merged = "I was born in Texas and have 10 years of startup experience."
-    model = ScriptedModel([Merged(background=merged)])
-    assert await merged_background("", "You were born in Colorado.", model) == born
-    assert await merged_background(born, snippet, model) == merged
+    model = ScriptedModel([MergedBackground(background=merged)])
+    assert await merge_background("", "You were born in Colorado.", model) == born
+    assert await merge_background(born, snippet, model) == merged
     (prompt,) = model.prompts
     assert [text in prompt.text for text in (born, merged, "You were")] == [True, True, False]
     for wrong in ("You were born in Texas.", "I" + " am" * 200, " "):
         with pytest.raises(ValueError, match="background"):
-            Merged(background=wrong)
+            MergedBackground(background=wrong)
 
 
 async def test_equations_28_29_30_the_example_trajectory():
     """0.70; reinforced: 0.70 + 0.15 = 0.85; contradicted: 0.85 - 2 * 0.15 = 0.55, with a more qualified text."""
     said = (
-        Assessed(number=1, assessment="reinforce", reason="It leads."),
-        Assessed(number=1, assessment="contradict", reason="It is slow.", text=TRADE_OFFS),
+        OpinionAssessment(number=1, assessment="reinforce", reason="It leads."),
+        OpinionAssessment(number=1, assessment="contradict", reason="It is slow.", text=TRADE_OFFS),
     )
     async with opened() as iris:
         for n, text in enumerate(["Ada uses Python.", "Python leads in AI.", "Julia is faster than Python."]):
@@ -288,9 +296,9 @@ def retaining(prompt, answer_type):
     if answer_type is ExtractedFacts:
         return EXTRACTED
     if answer_type is Observations:
-        return Observations(observations=(Observed(text="Toby has an old dog, Rex.", facts=(1, 2)),))
+        return Observations(observations=(ExtractedObservation(text="Toby has an old dog, Rex.", facts=(1, 2)),))
     verdict = "reinforce" if "adopted" in prompt.text else "neutral"
-    return Assessments(assessments=(Assessed(number=1, assessment=verdict, reason="because"),))
+    return Assessments(assessments=(OpinionAssessment(number=1, assessment=verdict, reason="because"),))
 
 
 async def test_equation_31_retain_changes_the_four_networks():
@@ -334,7 +342,7 @@ async def test_equation_34_reflect_answers_and_adds_to_the_opinions():
         entities=("Toby",),
         rests_on=(1,),
     )
-    reply = Reflected(answer="Less, I think.", abstained=False, citations=(1,), opinions=(thought,))
+    reply = ReflectReply(answer="Less, I think.", abstained=False, citations=(1,), opinions=(thought,))
     async with opened() as iris:
         await iris.fact("w", "Toby walks his old dog Rex daily.", "Toby")
         await iris.fact("b", "I recommended a vet to Toby.", "Toby", network=Network.EXPERIENCE)

@@ -7,7 +7,7 @@ from datetime import timedelta, timezone
 import pytest
 from weaving import NOON, dumped, fact, opened, parts, person, retain, said, work
 
-from recollect.answering.reading import read_every
+from recollect.answering.reading import gather_results
 from recollect.domain.banks import Profile
 from recollect.domain.changes import Changeset
 from recollect.domain.items import ItemKind
@@ -15,15 +15,15 @@ from recollect.domain.jobs import Job
 from recollect.domain.links import LinkKind
 from recollect.domain.messages import Role
 from recollect.errors import InvalidReply, ModelUnavailable, StaleWrite
-from recollect.methods.hindsight.extract import Extractor, usual
-from recollect.methods.hindsight.opinions import opinions_of
+from recollect.methods.hindsight.extractor import Extractor, estimate_fact_counts
+from recollect.methods.hindsight.opinions import load_opinions
 from recollect.methods.hindsight.replies import CausalRelation, ExtractedFacts
 from recollect.methods.hindsight.settings import ExtractSettings
-from recollect.store.optimistic import derive_changes
-from recollect.store.profiles import profile_setting
-from recollect.store.protocol import Selection
+from recollect.store.commit_retry import derive_changes
+from recollect.store.profile_setting import make_profile_setting
+from recollect.store.protocol import ForgetSelection
 from recollect.testing.models import FunctionModel
-from recollect.text.fence import DATA_RULE
+from recollect.text.fencing import DATA_RULE
 
 NOTHING = ExtractedFacts(facts=())
 
@@ -70,7 +70,7 @@ async def test_new_messages_cause_a_job_a_session_when_it_has_settled(store):
 
 
 def test_what_is_derived_causes_nothing():
-    assert extractor().causes(Changeset(), NOON) == ()
+    assert extractor().plan_jobs(Changeset(), NOON) == ()
 
 
 # What the model is shown
@@ -120,7 +120,10 @@ async def test_the_prompt(store):
 
 def test_more_facts_are_usual_of_more_talk():
     settings = ExtractSettings(exchange_tokens=500)
-    assert [usual(tokens, settings) for tokens in (0, 30, 700, 800, 2000)] == [(2, 5)] * 3 + [(4, 10), (8, 20)]
+    assert [estimate_fact_counts(tokens, settings) for tokens in (0, 30, 700, 800, 2000)] == [(2, 5)] * 3 + [
+        (4, 10),
+        (8, 20),
+    ]
 
 
 async def test_what_was_read_before_is_shown_for_context(store):
@@ -154,7 +157,7 @@ async def test_who_bears_the_name_of_a_bank_without_a_profile_is_not_the_agent(s
 
 
 async def test_the_agent_is_an_assistant_or_bears_the_profiles_name(store):
-    await store.commit(Changeset(settings=(profile_setting(Profile(name="Ben")),)))
+    await store.commit(Changeset(settings=(make_profile_setting(Profile(name="Ben")),)))
     await retain(store, [said("Hi", "m1"), said("Hello", "m2", speaker="ben"), said("Yo", "m3", role=Role.ASSISTANT)])
     consolidator = extractor(NOTHING)
     await work(store, consolidator, job("m1", "m2", "m3"))
@@ -265,7 +268,7 @@ async def test_an_opinion_is_formed_once_and_not_reset(store):
     await work(store, extractor(facts(opinion)), job("m1", "m2"))
     (held,) = await facts_of(store)
     assert (held.kind, held.confidence, held.sources) == (ItemKind.OPINION, 0.6, ("m2",))
-    (formed,) = await opinions_of(store)
+    (formed,) = await load_opinions(store)
     assert (formed.text, formed.entities, len(formed.steps)) == ("I think tea is best.", ("Tea",), 1)
     await work(store, extractor(facts(replace(opinion, messages=(1,))), confidence=0.1), job("m3", session="t"))
     assert await facts_of(store) == [held]
@@ -324,7 +327,7 @@ async def test_a_chunk_that_was_forgotten_meanwhile_is_not_left_to_anybody(store
     consolidator = extractor(model=unreadable("number 2"), chunk_tokens=60, context_messages=0)
     derive = await consolidator.consolidate(job("m0", "m1", "m2"), store, NOON)
     assert [one.messages for one in (await derive_changes(store, derive)).jobs] == [("m2",)]
-    await store.forget(Selection(messages=("m2",)))
+    await store.forget(ForgetSelection(messages=("m2",)))
     changes = await derive_changes(store, derive)
     assert ([entry.item.text for entry in changes.items], changes.jobs) == (["Read s#0.", "Read s#1."], ())
 
@@ -333,7 +336,7 @@ async def test_forgetting_reaches_the_job_of_a_chunk(store):
     await retain(store, [said(words + " word" * 40, words) for words in ("good", "bad")])
     await work(store, extractor(model=unreadable("bad"), chunk_tokens=60), job("good", "bad"))
     assert [one.messages for one in await store.jobs()] == [("bad",)]
-    await store.forget(Selection(messages=("bad",)))
+    await store.forget(ForgetSelection(messages=("bad",)))
     assert await store.jobs() == []
 
 
@@ -355,7 +358,7 @@ async def test_a_model_that_fails_lets_the_other_chunks_end(store):
         await asyncio.sleep(0)
         ended.append(number)
 
-    first, *others = await read_every(call(number) for number in range(3))
+    first, *others = await gather_results(call(number) for number in range(3))
     assert (type(first), others, ended) == (ModelUnavailable, [None, None], [1, 2])
     consolidator = extractor(ModelUnavailable("down"), NOTHING, chunk_tokens=60)
     changes = await work(store, consolidator, job("m1", "m2"))
@@ -368,7 +371,7 @@ async def test_who_stops_the_reading_stops_it(store):
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await read_every([call()])
+        await gather_results([call()])
 
 
 async def test_what_others_write_meanwhile_is_derived_from(store):
@@ -388,7 +391,7 @@ async def test_a_fact_that_repeats_a_message_without_citing_it_is_forgotten_with
     await retain(store, [said("I adopted Toby", "m1"), said("My account code is QZX-99812-KLMN", "m2", speaker="Bob")])
     told = fact("Ada adopted Toby, and Bob's account code is QZX-99812-KLMN", 1)
     await work(store, extractor(facts(told, fact("Ada has a dog"))), job("m1", "m2"))
-    await store.forget(Selection(messages=("m2",)))
+    await store.forget(ForgetSelection(messages=("m2",)))
     assert [item.text for item in await facts_of(store)] == ["Ada has a dog."]
 
 
@@ -396,7 +399,7 @@ async def test_a_message_forgotten_meanwhile_is_not_remembered_by_a_fact(store):
     await retain(store, [said("Emily is my roommate", "m1"), said("She moved out", "m2", minutes=1)])
     consolidator = extractor(facts(fact("Emily, Ada's roommate, moved out", 2)))
     derive = await consolidator.consolidate(job("m2"), store, NOON)
-    await store.forget(Selection(messages=("m1",)))
+    await store.forget(ForgetSelection(messages=("m1",)))
     changes = await derive_changes(store, derive)
     assert (changes.items, changes.mentions) == ((), ())
     assert [(again.id, again.messages, again.due) for again in changes.jobs] == [("hindsight.extract:s", ("m2",), NOON)]

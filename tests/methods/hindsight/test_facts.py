@@ -10,27 +10,27 @@ from recollect.domain.entities import EntityKind
 from recollect.domain.items import ItemKind, Network, Occurrence
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.messages import Role, StoredMessage
-from recollect.domain.time import Interval, Precision, at_instant
+from recollect.domain.time import Interval, Precision, instant_interval
 from recollect.methods.hindsight.facts import (
-    causal_links,
     check_facts,
-    drafts_of,
-    fact_id,
-    leftovers,
-    narrative,
-    new_drafts,
+    join_dimensions,
+    list_leftover_ids,
+    make_causal_links,
+    make_drafts,
+    make_fact_id,
+    select_new_drafts,
 )
-from recollect.methods.hindsight.opinions import opinion_id
+from recollect.methods.hindsight.opinions import make_opinion_id
 from recollect.methods.hindsight.replies import (
     MOST_FACTS,
     CausalRelation,
     ExtractedFacts,
+    ExtractedObservation,
     NamedEntity,
     Observations,
-    Observed,
 )
 from recollect.retain.chunks import Chunk
-from recollect.text.when.iso import read_date, read_span
+from recollect.text.time_expressions.iso import parse_iso_date, parse_iso_span
 
 BERLIN = timezone(timedelta(hours=2))
 
@@ -56,17 +56,19 @@ def chunk(*, context=1, messages=3, agent="Nobody", named=True, assistant=(), **
         message(n, **({"speaker": "Bot", "role": Role.ASSISTANT} if n + 1 in assistant else {}), **more)
         for n in range(context + messages)
     ]
-    return Chunk(context=tuple(line[:context]), messages=tuple(line[context:]), tokens=30, agent=agent, named=named)
+    return Chunk(
+        context=tuple(line[:context]), messages=tuple(line[context:]), tokens=30, agent=agent, names_agent=named
+    )
 
 
 def drafts(reply, of, **more):
-    return drafts_of(reply, of, **{"confidence": 0.6, "now": NOON, **more})
+    return make_drafts(reply, of, **{"confidence": 0.6, "now": NOON, **more})
 
 
 def test_facts_are_named_after_the_messages_of_their_chunk():
     one = chunk(context=2)
-    assert fact_id(one, 0) == fact_id(chunk(context=2, text="other words"), 0) != fact_id(one, 1)
-    assert fact_id(one, 0) == fact_id(replace(one, context=()), 0) != fact_id(chunk(context=1), 0)
+    assert make_fact_id(one, 0) == make_fact_id(chunk(context=2, text="other words"), 0) != make_fact_id(one, 1)
+    assert make_fact_id(one, 0) == make_fact_id(replace(one, context=()), 0) != make_fact_id(chunk(context=1), 0)
 
 
 # What a reply may not break
@@ -86,7 +88,7 @@ DAY = Interval(
     ],
 )
 def test_a_partial_date_is_as_long_as_it_is_known(text, start, end, precision):
-    assert read_date(text, BERLIN) == Interval(
+    assert parse_iso_date(text, BERLIN) == Interval(
         start=datetime.fromisoformat(start).replace(tzinfo=BERLIN),
         end=datetime.fromisoformat(end).replace(tzinfo=BERLIN),
         precision=precision,
@@ -95,9 +97,13 @@ def test_a_partial_date_is_as_long_as_it_is_known(text, start, end, precision):
 
 def test_a_moment_is_in_the_speakers_zone_unless_it_names_its_own():
     moment = datetime(2023, 7, 9, 18, 30, tzinfo=BERLIN)
-    assert read_date("2023-07-09T18:30", BERLIN) == read_date("2023-07-09 18:30:00", BERLIN) == at_instant(moment)
-    assert read_date("2023-07-09T16:30Z", BERLIN) == at_instant(moment)
-    assert read_date("2023-07-09T20:30+04:00", BERLIN) == at_instant(moment)
+    assert (
+        parse_iso_date("2023-07-09T18:30", BERLIN)
+        == parse_iso_date("2023-07-09 18:30:00", BERLIN)
+        == instant_interval(moment)
+    )
+    assert parse_iso_date("2023-07-09T16:30Z", BERLIN) == instant_interval(moment)
+    assert parse_iso_date("2023-07-09T20:30+04:00", BERLIN) == instant_interval(moment)
 
 
 @pytest.mark.parametrize(
@@ -109,17 +115,17 @@ def test_a_moment_is_in_the_speakers_zone_unless_it_names_its_own():
 )
 def test_what_is_no_date_is_told(text):
     with pytest.raises(ValueError, match=r"no date|there is no"):
-        read_date(text, UTC)
+        parse_iso_date(text, UTC)
 
 
 def test_a_span_runs_from_the_first_date_to_the_end_of_the_last():
-    assert read_span("2023-07-09", None, BERLIN) == read_span("2023-07-09", "2023-07-09", BERLIN) == DAY
-    assert read_span(None, "", BERLIN) is None
-    assert read_span("2023-05", "2023-07-09", BERLIN) == Interval(
+    assert parse_iso_span("2023-07-09", None, BERLIN) == parse_iso_span("2023-07-09", "2023-07-09", BERLIN) == DAY
+    assert parse_iso_span(None, "", BERLIN) is None
+    assert parse_iso_span("2023-05", "2023-07-09", BERLIN) == Interval(
         start=datetime(2023, 5, 1, tzinfo=BERLIN), end=DAY.end, precision=Precision.RANGE
     )
-    assert read_span(None, "2023-07-09", BERLIN) == Interval(start=None, end=DAY.end, precision=Precision.RANGE)
-    assert read_span("2023", "2023-07", UTC).end == datetime(2023, 8, 1, tzinfo=UTC)
+    assert parse_iso_span(None, "2023-07-09", BERLIN) == Interval(start=None, end=DAY.end, precision=Precision.RANGE)
+    assert parse_iso_span("2023", "2023-07", UTC).end == datetime(2023, 8, 1, tzinfo=UTC)
 
 
 def relation(target, kind="causes", **more):
@@ -145,13 +151,15 @@ def relation(target, kind="causes", **more):
         (lambda: ExtractedFacts(facts=(fact("Ada left", relations=(relation(0),)),)), "points to fact 0"),
         (lambda: ExtractedFacts(facts=(fact("Ada left", relations=(relation(1),)),)), "fact 1 points to itself"),
         (lambda: ExtractedFacts(facts=(fact("Ada left"),) * (MOST_FACTS + 1)), "41 facts"),
-        (lambda: Observed(text="--", facts=(1,)), "empty"),
-        (lambda: Observed(text="Ada is here", facts=()), "names no fact"),
-        (lambda: Observed(text="Ada is here", facts=(0,)), "no fact 0"),
+        (lambda: ExtractedObservation(text="--", facts=(1,)), "empty"),
+        (lambda: ExtractedObservation(text="Ada is here", facts=()), "names no fact"),
+        (lambda: ExtractedObservation(text="Ada is here", facts=(0,)), "no fact 0"),
         (lambda: Observations(observations=()), "0 observations"),
-        (lambda: Observations(observations=(Observed(text="Ada", facts=(1,)),) * 2), "given twice"),
+        (lambda: Observations(observations=(ExtractedObservation(text="Ada", facts=(1,)),) * 2), "given twice"),
         (
-            lambda: Observations(observations=tuple(Observed(text=f"Ada {n}", facts=(1,)) for n in range(8))),
+            lambda: Observations(
+                observations=tuple(ExtractedObservation(text=f"Ada {n}", facts=(1,)) for n in range(8))
+            ),
             "8 observations",
         ),
     ],
@@ -233,7 +241,7 @@ def test_what_passes(told, of):
     ],
 )
 def test_dimensions_read_as_one_text(dimensions, text):
-    assert narrative(replace(fact("x"), **dimensions)) == text
+    assert join_dimensions(replace(fact("x"), **dimensions)) == text
 
 
 def test_a_fact_becomes_an_item():
@@ -247,7 +255,7 @@ def test_a_fact_becomes_an_item():
     of = chunk()
     (draft,) = drafts(ExtractedFacts(facts=(told,)), of)
     item = draft.item
-    assert (item.id, item.kind, item.network) == (fact_id(of, 0), ItemKind.FACT, Network.WORLD)
+    assert (item.id, item.kind, item.network) == (make_fact_id(of, 0), ItemKind.FACT, Network.WORLD)
     assert (item.text, draft.embedded) == ("Ada adopted Toby (Sunday, 9 July 2023).",) * 2
     assert (item.session, item.speaker, item.sources) == ("s", "Ada", ("m3", "m1"))
     assert item.occurrences == (Occurrence(words="Sunday, 9 July 2023", interval=DAY),)
@@ -257,7 +265,7 @@ def test_a_fact_becomes_an_item():
 
 def test_who_is_repeated_comes_after_who_is_cited_and_dates_nothing():
     of = chunk(messages=3)
-    code = replace(of.shown[3], text="My code is 99812-77")
+    code = replace(of.all_messages[3], text="My code is 99812-77")
     of = replace(of, messages=(*of.messages[:2], code))
     (draft,) = drafts(ExtractedFacts(facts=(fact("Ada's code is 99812", 2),)), of)
     assert (draft.item.sources, draft.item.mentioned) == (("m1", "m3"), of.messages[0].at)
@@ -289,7 +297,7 @@ def test_an_opinion_becomes_the_first_step_of_one():
     assert item.kind is ItemKind.OPINION
     assert (item.network, item.confidence, item.speaker) == (None, 0.7, "Bo")
     assert item.text == "I think tea is better than coffee. It keeps me calm."
-    assert (item.id, item.session) == (f"{opinion_id(told.what)}:0:formed", opinion_id(told.what))
+    assert (item.id, item.session) == (f"{make_opinion_id(told.what)}:0:formed", make_opinion_id(told.what))
 
 
 def test_what_is_kept_already():
@@ -297,9 +305,13 @@ def test_what_is_kept_already():
         facts=(fact("x1", 2), *(fact("I think tea is good", 3, type="opinion"),) * 2, fact("x2", 2)),
     )
     made = drafts(facts, chunk(assistant=(3,)))
-    assert [draft.item.kind for draft in new_drafts(made, [])] == [ItemKind.FACT, ItemKind.OPINION, ItemKind.FACT]
+    assert [draft.item.kind for draft in select_new_drafts(made, [])] == [
+        ItemKind.FACT,
+        ItemKind.OPINION,
+        ItemKind.FACT,
+    ]
     earlier = [replace(draft.item, recorded=NOON - timedelta(days=1), text="old") for draft in made[:2]]
-    again = new_drafts(made, earlier)
+    again = select_new_drafts(made, earlier)
     assert [(draft.item.text, draft.item.recorded) for draft in again] == [
         ("x1.", NOON - timedelta(days=1)),
         ("x2.", NOON),
@@ -311,7 +323,7 @@ def test_the_opposite_of_what_is_held_is_kept_beside_it():
     held = drafts(ExtractedFacts(facts=(fact("I think cats are better than dogs", 2, type="opinion"),)), of)
     told = ("I think dogs are better than cats", "I think cats are not better than dogs", "I believe cats are better")
     made = drafts(ExtractedFacts(facts=tuple(fact(one, 3, type="opinion") for one in told)), of)
-    assert new_drafts(made, [draft.item for draft in held]) == made
+    assert select_new_drafts(made, [draft.item for draft in held]) == made
 
 
 def test_causal_links_weigh_one_and_say_how():
@@ -324,7 +336,7 @@ def test_causal_links_weigh_one_and_say_how():
     )
     made = drafts(reply, chunk())
     ids = [draft.item.id for draft in made]
-    links = causal_links(reply, made)
+    links = make_causal_links(reply, made)
     assert links == [
         Link(source=ids[a], target=ids[b], kind=LinkKind.CAUSAL, weight=1.0, label=label)
         for a, b, label in ((0, 1, "caused_by"), (1, 0, "enables"), (1, 2, "prevents"))
@@ -334,10 +346,10 @@ def test_causal_links_weigh_one_and_say_how():
 def test_one_opinion_told_twice_does_not_cause_itself():
     opinion = fact("I think tea is good", 3, type="opinion")
     reply = ExtractedFacts(facts=(replace(opinion, relations=(relation(2),)), opinion))
-    assert causal_links(reply, drafts(reply, chunk(assistant=(3,)))) == []
+    assert make_causal_links(reply, drafts(reply, chunk(assistant=(3,)))) == []
 
 
 def test_leftovers_are_what_a_longer_reading_left():
     of = chunk()
     made = drafts(ExtractedFacts(facts=(fact("x1", 2), fact("x2", 2))), of)
-    assert leftovers(of, made) == [fact_id(of, n) for n in range(2, MOST_FACTS)]
+    assert list_leftover_ids(of, made) == [make_fact_id(of, n) for n in range(2, MOST_FACTS)]

@@ -12,15 +12,15 @@ from recollect.domain.items import ItemKind, Network
 from recollect.domain.jobs import Job
 from recollect.domain.time import Interval, Precision
 from recollect.errors import InvalidReply
-from recollect.methods.hindsight.extract import Extractor
-from recollect.methods.hindsight.observe import Observer, superseded
-from recollect.methods.hindsight.replies import ExtractedFacts, Observations, Observed
+from recollect.methods.hindsight.extractor import Extractor
+from recollect.methods.hindsight.observer import Observer, find_superseded
+from recollect.methods.hindsight.replies import ExtractedFacts, ExtractedObservation, Observations
 from recollect.methods.hindsight.settings import ObserveSettings
-from recollect.ports import with_jobs
-from recollect.store.optimistic import derive_changes
-from recollect.store.protocol import Selection
+from recollect.ports import add_jobs
+from recollect.store.commit_retry import derive_changes
+from recollect.store.protocol import ForgetSelection
 from recollect.testing.models import FunctionModel
-from recollect.text.fence import DATA_RULE
+from recollect.text.fencing import DATA_RULE
 from recollect.worker import Worker
 
 TOBY = (("Toby", EntityKind.PERSON),)
@@ -39,7 +39,7 @@ def observer(*replies, **settings):
 
 
 def observed(*told):
-    return Observations(observations=tuple(Observed(text=text, facts=numbers) for text, *numbers in told))
+    return Observations(observations=tuple(ExtractedObservation(text=text, facts=numbers) for text, *numbers in told))
 
 
 def toby(n, text=None, **more):
@@ -49,7 +49,7 @@ def toby(n, text=None, **more):
 async def put(store, *items, names=TOBY, consolidator=None, now=NOON):
     changes = await woven(store, items, names=names)
     if consolidator:
-        changes = with_jobs(changes, [consolidator], now)
+        changes = add_jobs(changes, [consolidator], now)
     await store.commit(changes)
     return changes
 
@@ -102,18 +102,18 @@ async def test_only_facts_cause_it(store):
 async def test_few_facts_cost_no_call(store):
     await put(store, toby(1), toby(2))
     changes = await work(store, observer(min_facts=3), await about_toby(store))
-    assert changes.empty
+    assert changes.is_empty
 
 
 async def test_facts_that_hold_no_longer_do_not_count(store):
     await put(store, toby(1), toby(2), toby(3))
     await store.commit(Changeset(supersedes=(Supersession(item="fact:1", at=NOON),)))
-    assert (await work(store, observer(), await about_toby(store))).empty
+    assert (await work(store, observer(), await about_toby(store))).is_empty
 
 
 async def test_an_entity_that_is_gone_costs_no_call(store):
     job = Job(id="hindsight.observe:e", kind="hindsight.observe", payload="entity:gone")
-    assert (await work(store, observer(), job)).empty
+    assert (await work(store, observer(), job)).is_empty
 
 
 # What the model is shown
@@ -187,7 +187,7 @@ async def test_the_same_facts_are_observed_once(store):
     job = await about_toby(store)
     await work(store, observer(observed(("Toby is a dog.", 1))), job)
     before = await dumped(store)
-    assert (await work(store, observer(), job)).empty
+    assert (await work(store, observer(), job)).is_empty
     assert await dumped(store) == before
 
 
@@ -216,7 +216,7 @@ async def test_an_observation_holds_again_when_its_successor_is_forgotten(store)
     await work(store, observer(observed(("Toby is a dog.", 1, 2))), job)
     await put(store, toby(4))
     await work(store, observer(observed(("Toby is an old dog.", 1, 2, 4))), job)
-    await store.forget(Selection(messages=("m4",)))
+    await store.forget(ForgetSelection(messages=("m4",)))
     assert set(await current(store)) == {"Toby is a dog."}
 
 
@@ -226,7 +226,7 @@ def test_each_gives_way_to_the_one_that_shares_most_with_it():
 
     new = [item("x", "a", "b"), item("y", "a", "b", "c"), item("z", "d")]
     old = [item("1", "a"), item("2", "b", "c"), item("3", "d"), item("4", "e"), item("z", "d")]
-    assert [(one.item, one.by) for one in superseded(old, new, NOON)] == [
+    assert [(one.item, one.by) for one in find_superseded(old, new, NOON)] == [
         ("1", "x"),
         ("2", "y"),
         ("3", "z"),
@@ -254,7 +254,7 @@ async def test_what_was_forgotten_meanwhile_is_not_remembered(store):
     job = await about_toby(store)
     consolidator = observer(observed(("Toby is a dog.", 1)))
     derive = await consolidator.consolidate(job, store, NOON)
-    await store.forget(Selection(messages=("m4",)))
+    await store.forget(ForgetSelection(messages=("m4",)))
     changes = await derive_changes(store, derive)
     assert (changes.items, changes.supersedes) == ((), ())
     assert [(again.id, again.messages, again.due) for again in changes.jobs] == [(job.id, job.messages, NOON)]
@@ -300,6 +300,6 @@ async def test_a_conversation_comes_to_be_observed(store):
     assert [prompt.operation for prompt in built.model.prompts] == ["hindsight.extract"] * 3 + ["hindsight.observe"]
     assert set(await current(store)) == {"Toby does a lot, as 9 facts say.", "So.", "Yes."}
     await retain(store, [said("more", "b9", minutes=90)], "t9", consolidators=consolidators)
-    report = await worker.drain(hurry=True)
+    report = await worker.drain(ignore_schedule=True)
     assert (report.done, report.errors, len(built.model.prompts)) == (2, (), 6)
     assert set(await current(store)) == {"Toby does a lot, as 12 facts say.", "So.", "Yes."}

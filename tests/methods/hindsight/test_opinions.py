@@ -10,8 +10,8 @@ from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.opinions import Assessment
 from recollect.errors import StaleWrite
-from recollect.methods.hindsight.opinions import in_first_person, opinion_id, opinion_of_step, trajectories
-from recollect.store.protocol import Selection
+from recollect.methods.hindsight.opinions import get_opinion_id, group_trajectories, is_in_first_person, make_opinion_id
+from recollect.store.protocol import ForgetSelection
 
 YEAR = timedelta(days=365)
 PYTHON = "I think Python is the best language for data science. Its libraries are everywhere."
@@ -27,7 +27,7 @@ PYTHON = "I think Python is the best language for data science. Its libraries ar
     ],
 )
 def test_statements_in_the_same_words_are_one_opinion(statement):
-    assert opinion_id(statement) == opinion_id("I think remote work is good for the team.")
+    assert make_opinion_id(statement) == make_opinion_id("I think remote work is good for the team.")
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,11 @@ def test_statements_in_the_same_words_are_one_opinion(statement):
     ],
 )
 def test_statements_on_other_matters_are_other_opinions(statement):
-    assert opinion_id(statement) != opinion_id("I think remote work is good for the team.")
+    assert make_opinion_id(statement) != make_opinion_id("I think remote work is good for the team.")
 
 
 def test_statements_of_small_words_alone_are_told_apart():
-    assert opinion_id("I think so") != opinion_id("I think not")
+    assert make_opinion_id("I think so") != make_opinion_id("I think not")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_statements_of_small_words_alone_are_told_apart():
     ],
 )
 def test_who_does_it_to_whom_makes_another_opinion(one, other):
-    assert opinion_id(one) != opinion_id(other)
+    assert make_opinion_id(one) != make_opinion_id(other)
 
 
 def test_what_is_thought_for_and_against_one_thing_bears_like_names():
@@ -72,12 +72,16 @@ def test_what_is_thought_for_and_against_one_thing_bears_like_names():
         "I doubt it",
         "dogs aren't better",
     )
-    matters = [opinion_id(one).partition("-")[0] for one in told]
+    matters = [make_opinion_id(one).partition("-")[0] for one in told]
     assert (matters[0] == matters[1], len(set(matters))) == (True, 3)
 
 
 def test_a_short_not_is_a_not():
-    assert opinion_id("I think it doesn't fit") == opinion_id("I think it doesn’t fit") == opinion_id("it does not fit")
+    assert (
+        make_opinion_id("I think it doesn't fit")
+        == make_opinion_id("I think it doesn’t fit")
+        == make_opinion_id("it does not fit")
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,7 @@ def test_a_short_not_is_a_not():
     ],
 )
 def test_statements_that_begin_in_the_first_person(statement):
-    assert in_first_person(statement)
+    assert is_in_first_person(statement)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +114,7 @@ def test_statements_that_begin_in_the_first_person(statement):
     ],
 )
 def test_statements_that_do_not(statement):
-    assert not in_first_person(statement)
+    assert not is_in_first_person(statement)
 
 
 def item(id_, at=AT, **more):
@@ -132,7 +136,7 @@ def test_steps_become_trajectories_in_the_order_of_their_numbers():
     first = item("opinion:a:0:formed", derived_from=("f1",), confidence=0.7, superseded=NOW)
     second = item("opinion:a:2:weaken", NOW, derived_from=("opinion:a:1:reinforce", "f3"), confidence=0.6)
     middle = item("opinion:a:1:reinforce", NOW, derived_from=("opinion:a:0:formed", "f2"), superseded=NOW)
-    (opinion,) = trajectories([second, first, middle], {"opinion:a:2:weaken": ("Ada",)})
+    (opinion,) = group_trajectories([second, first, middle], {"opinion:a:2:weaken": ("Ada",)})
     assert (opinion.id, opinion.text, opinion.confidence) == ("opinion:a", second.text, 0.6)
     assert (opinion.formed, opinion.entities, opinion.sources) == (AT, ("Ada",), ("m1",))
     assert [(one.assessment, one.evidence) for one in opinion.steps] == [
@@ -145,24 +149,24 @@ def test_steps_become_trajectories_in_the_order_of_their_numbers():
 
 def test_the_tenth_step_comes_after_the_ninth():
     items = [item(f"opinion:a:{n}:reinforce", superseded=NOW if n < 10 else None) for n in range(1, 11)]
-    (opinion,) = trajectories(sorted(items, key=lambda one: one.id), {})
+    (opinion,) = group_trajectories(sorted(items, key=lambda one: one.id), {})
     assert opinion.steps[-1].id == "opinion:a:10:reinforce"
 
 
 def test_an_opinion_that_was_voiced_under_another_name_is_a_first_step():
-    (opinion,) = trajectories([item("imported opinion 7")], {})
+    (opinion,) = group_trajectories([item("imported opinion 7")], {})
     assert (opinion.id, opinion.steps[0].assessment) == ("imported opinion 7", Assessment.FORMED)
-    assert opinion_of_step("imported opinion 7") == "imported opinion 7"
-    assert opinion_of_step("opinion:a:7:revised") == "opinion:a"
+    assert get_opinion_id("imported opinion 7") == "imported opinion 7"
+    assert get_opinion_id("opinion:a:7:revised") == "opinion:a"
 
 
 def test_an_opinion_whose_last_step_holds_no_longer_is_none():
-    assert trajectories([item("opinion:a:0:formed", superseded=NOW)], {}) == []
+    assert group_trajectories([item("opinion:a:0:formed", superseded=NOW)], {}) == []
 
 
 def test_what_moved_last_comes_first():
     old, new = item("opinion:a:0:formed", NOW), item("opinion:b:0:formed", NOW + timedelta(seconds=1))
-    assert [one.id for one in trajectories([old, new], {})] == ["opinion:b", "opinion:a"]
+    assert [one.id for one in group_trajectories([old, new], {})] == ["opinion:b", "opinion:a"]
 
 
 async def test_an_opinion_is_kept_with_what_it_rests_on():
@@ -204,14 +208,14 @@ async def test_forgetting_what_moved_an_opinion_takes_it_back_to_the_step_before
         await iris.opinion("py", PYTHON, 0.7, ["f1"], "Python")
         await iris.take(step("py", PYTHON, 0.85, Assessment.REINFORCE, ["f2"]))
         await iris.take(step("py", PYTHON, 0.55, Assessment.CONTRADICT, ["f3"]))
-        await iris.store.forget(Selection(messages=("m-f3",)))
+        await iris.store.forget(ForgetSelection(messages=("m-f3",)))
         (opinion,) = await iris.opinions()
         assert [one.confidence for one in opinion.steps] == [0.7, 0.85]
         await iris.fact("f4", "More about Python.", "Python")
         await iris.take(step("py", PYTHON, 1.0, Assessment.REINFORCE, ["f4"]))
         (opinion,) = await iris.opinions()
         assert [one.id for one in opinion.steps][-1] == "opinion:py:2:reinforce"
-        await iris.store.forget(Selection(messages=("m-f1",)))
+        await iris.store.forget(ForgetSelection(messages=("m-f1",)))
         assert await iris.opinions() == []
         assert await iris.store.items_of([ItemKind.OPINION], superseded=True) == []
 

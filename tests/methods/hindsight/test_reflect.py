@@ -12,13 +12,19 @@ from recollect.domain.links import LinkKind
 from recollect.domain.opinions import Assessment
 from recollect.domain.queries import Scope
 from recollect.errors import InvalidInput, InvalidReply, ModelUnavailable
-from recollect.methods.hindsight.disposition import verbalised
-from recollect.methods.hindsight.opinions import opinion_id
-from recollect.methods.hindsight.reflect import FormedOpinion, Reflected, Reflector, ReflectSettings, introduced
-from recollect.models.language import Role
-from recollect.store.optimistic import derive_changes
-from recollect.store.protocol import Selection
-from recollect.text.fence import DATA_RULE
+from recollect.methods.hindsight.disposition import verbalize_disposition
+from recollect.methods.hindsight.opinions import make_opinion_id
+from recollect.methods.hindsight.reflector import (
+    FormedOpinion,
+    Reflector,
+    ReflectReply,
+    ReflectSettings,
+    introduce_profile,
+)
+from recollect.models.language import ModelRole
+from recollect.store.commit_retry import derive_changes
+from recollect.store.protocol import ForgetSelection
+from recollect.text.fencing import DATA_RULE
 
 ASKED = "Is remote work good for the team?"
 GOOD = "I think remote work is good for the team."
@@ -31,7 +37,7 @@ def formed(statement=GOOD, **more):
 
 
 def reflected(*opinions, answer="I think it is.", citations=(1,), abstained=False):
-    return Reflected(answer=answer, abstained=abstained, citations=citations, opinions=opinions)
+    return ReflectReply(answer=answer, abstained=abstained, citations=citations, opinions=opinions)
 
 
 async def reflect(iris, parts, text=ASKED, settings=None, *, commit=True, **more):
@@ -56,7 +62,7 @@ async def test_an_opinion_is_formed_with_its_confidence_and_reason():
         (kept,) = await iris.store.items([held.steps[0].id])
     assert (answer.text, answer.abstained, answer.opinions) == ("I think it is.", False, (held.id,))
     assert [one.id for one in answer.citations] == ["f1"]
-    assert (held.id, held.text, held.confidence) == (opinion_id(GOOD), f"{GOOD} {WHY}", 0.7)
+    assert (held.id, held.text, held.confidence) == (make_opinion_id(GOOD), f"{GOOD} {WHY}", 0.7)
     assert (held.formed, held.entities, held.sources) == (NOW, ("Ben",), ("m-f1",))
     assert [(one.assessment, one.evidence) for one in held.steps] == [(Assessment.FORMED, ("f1",))]
     assert (kept.kind, kept.network, kept.derived_from) == (ItemKind.OPINION, None, ("f1",))
@@ -85,9 +91,10 @@ async def test_the_model_is_told_who_it_is_and_what_it_knows_apart_from_what_it_
         parts = iris.parts(reflected())
         await reflect(iris, parts)
     (prompt,) = parts.model.prompts
-    assert (prompt.role, prompt.operation, prompt.subject) == (Role.REFLECT, "hindsight.reflect", ASKED)
+    assert (prompt.role, prompt.operation, prompt.subject) == (ModelRole.REFLECT, "hindsight.reflect", ASKED)
     assert prompt.system.startswith(
-        "You are Iris.\n<background>\nI lead a small team.\n</background>\n" + verbalised(profile.disposition)
+        "You are Iris.\n<background>\nI lead a small team.\n</background>\n"
+        + verbalize_disposition(profile.disposition)
     )
     assert DATA_RULE in prompt.system
     assert prompt.text == (
@@ -116,7 +123,7 @@ async def test_two_characters_are_given_the_same_facts_and_other_instructions():
 
 
 def test_without_a_background_none_is_shown():
-    assert introduced(Profile(name="Iris\nObey")).startswith("You are Iris Obey.\nBalance")
+    assert introduce_profile(Profile(name="Iris\nObey")).startswith("You are Iris Obey.\nBalance")
 
 
 async def test_an_empty_bank_abstains_without_a_call():
@@ -155,7 +162,7 @@ def test_an_opinion_that_breaks_an_invariant_is_refused(wrong, problem):
 )
 def test_a_reply_that_breaks_an_invariant_is_refused(wrong, problem):
     with pytest.raises(ValueError, match=problem):
-        Reflected(**{"answer": "I do.", "abstained": False, "citations": (1,), "opinions": (), **wrong})
+        ReflectReply(**{"answer": "I do.", "abstained": False, "citations": (1,), "opinions": (), **wrong})
 
 
 def test_a_statement_and_its_reason_are_kept_as_one_text():
@@ -282,8 +289,8 @@ async def test_an_opinion_may_rest_on_another():
         await iris.opinion("x", "I think Ben is reliable. He delivers.", 0.6, ["f1"], "Ben")
         await reflect(iris, iris.parts(reflected(formed(rests_on=(2, 1)))))
         held = {one.id: one for one in await iris.opinions()}
-        assert held[opinion_id(GOOD)].steps[0].evidence == ("opinion:x:0:formed", "f1")
-        await iris.store.forget(Selection(messages=("m-f1",)))
+        assert held[make_opinion_id(GOOD)].steps[0].evidence == ("opinion:x:0:formed", "f1")
+        await iris.store.forget(ForgetSelection(messages=("m-f1",)))
         assert await iris.opinions() == []
 
 
@@ -312,7 +319,7 @@ async def test_nothing_is_kept_of_what_was_forgotten_meanwhile():
         responder = Reflector(iris.parts(reflected(formed(rests_on=(1, 2)), update)))
         response = await responder.respond(query(ASKED), iris.store)
         assert len(response.answer.opinions) == 2
-        await iris.store.forget(Selection(messages=("m-f1",)))
+        await iris.store.forget(ForgetSelection(messages=("m-f1",)))
         assert (await derive_changes(iris.store, response.derive)).items == ()
 
 
@@ -320,7 +327,7 @@ async def test_opinions_are_recalled_with_their_confidence_next_time():
     async with opened() as iris:
         await remote(iris)
         await reflect(iris, iris.parts(reflected(formed())))
-        await iris.take(step(opinion_id(GOOD).split(":")[1], f"{GOOD} {WHY}", 0.55, Assessment.WEAKEN, ["f1"]))
+        await iris.take(step(make_opinion_id(GOOD).split(":")[1], f"{GOOD} {WHY}", 0.55, Assessment.WEAKEN, ["f1"]))
         parts = iris.parts(reflected(citations=(2,)))
         answer = await reflect(iris, parts)
     assert f"[2] (confidence 0.55; since Wednesday, 5 June 2024, 12:00) {GOOD}" in parts.model.prompts[0].text

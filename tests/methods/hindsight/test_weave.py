@@ -12,13 +12,13 @@ from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import EntityKind
 from recollect.domain.items import ItemKind
 from recollect.domain.links import LinkKind
-from recollect.domain.queries import Probe, Scope
+from recollect.domain.queries import Scope, SearchProbe
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval, Precision
-from recollect.retain.embed import embedded_text
+from recollect.retain.embed import text_to_embed
+from recollect.retain.index_items import find_moment
 from recollect.retain.link import LinkSettings
-from recollect.retain.weave import moment_of
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 from recollect.text.tokens import count_tokens
 
 ALIKE = Directions(one=(1, 0), two=(0.8, 0.6), three=(0.6, -0.8), four=(0, 1))
@@ -60,8 +60,8 @@ async def test_equation_4_over_when_it_was_said_where_no_more_is_known(store):
     later = kept_fact("c", "gamma", hours=6)
     changes = await put(store, noon_of_the_tenth, said_then, later)
     assert told(changes, LinkKind.TEMPORAL) == [("c", "b", math.exp(-6 / 24))]
-    assert moment_of(noon_of_the_tenth) == datetime(2024, 3, 10, 12, tzinfo=UTC)
-    assert moment_of(later) == NOON + timedelta(hours=6)
+    assert find_moment(noon_of_the_tenth) == datetime(2024, 3, 10, 12, tzinfo=UTC)
+    assert find_moment(later) == NOON + timedelta(hours=6)
 
 
 async def test_links_in_time_go_to_the_nearest_and_are_bounded(store):
@@ -144,14 +144,14 @@ async def test_the_same_woven_in_again_changes_nothing(store):
 
 async def test_times_in_words_are_embedded_and_searched_along(store):
     item = kept_fact("a", "Ada met Toby.", occurred=day(9))
-    assert embedded_text(item) == "Ada met Toby. (9 March 2024)"
-    assert embedded_text(replace(item, text="Ada met Toby on 9 March 2024.")) == "Ada met Toby on 9 March 2024."
-    assert embedded_text(replace(item, occurrences=())) == "Ada met Toby."
+    assert text_to_embed(item) == "Ada met Toby. (9 March 2024)"
+    assert text_to_embed(replace(item, text="Ada met Toby on 9 March 2024.")) == "Ada met Toby on 9 March 2024."
+    assert text_to_embed(replace(item, occurrences=())) == "Ada met Toby."
     changes = await put(store, item)
     (entry,) = changes.items
-    assert set(terms("march met toby").tolist()) < set(entry.terms.tolist())
+    assert set(extract_terms("march met toby").tolist()) < set(entry.terms.tolist())
     assert (entry.item.text, entry.item.tokens) == ("Ada met Toby.", count_tokens("Ada met Toby."))
-    probe = Probe(topic="March", vector=np.zeros(ALIKE.dimension, dtype=np.float32), terms=terms("March"))
+    probe = SearchProbe(topic="March", vector=np.zeros(ALIKE.dimension, dtype=np.float32), terms=extract_terms("March"))
     search = await store.search(probe, Scope(kinds=(ItemKind.FACT,)), Weights())
     hits = await search.lexical(5)
     assert [found.id for _, found in await search.load(hits.refs)] == ["a"]

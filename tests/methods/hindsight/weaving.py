@@ -12,15 +12,15 @@ from recollect.domain.items import Item, ItemKind, Network, Occurrence
 from recollect.domain.messages import Message
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.hindsight.replies import ExtractedFact, NamedEntity
-from recollect.models.embedders.vectors import unit_rows
-from recollect.ports import with_jobs
-from recollect.retain.embed import embedded_text
+from recollect.models.embedders.vectors import normalize_rows
+from recollect.ports import add_jobs
+from recollect.retain.embed import text_to_embed
 from recollect.retain.encode import TurnEncoder
-from recollect.retain.known_names import KnownNames
-from recollect.retain.likeness import ResolveSettings
+from recollect.retain.entity_directory import DirectoryCache
+from recollect.retain.index_items import ItemDraft, index_items
 from recollect.retain.link import LinkSettings
-from recollect.retain.weave import Draft, weave
-from recollect.store.optimistic import derive_changes
+from recollect.retain.name_similarity import ResolveSettings
+from recollect.store.commit_retry import derive_changes
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import HashEmbedder, ScriptedModel
 
@@ -44,7 +44,7 @@ class Directions:
                 row[: len(self._vectors[word])] = self._vectors[word]
             else:
                 row[4 + self._others.setdefault(word, len(self._others)) % 12] = 1
-        return unit_rows(rows)
+        return normalize_rows(rows)
 
 
 class NoRetriever:
@@ -70,7 +70,7 @@ def parts(*replies, model=None, embedder=None):
         embedder=embedder or HashEmbedder(),
         retriever=NoRetriever(),
         model=model or ScriptedModel(list(replies)),
-        names=KnownNames(),
+        names=DirectoryCache(),
         clock=lambda: NOON,
     )
 
@@ -79,7 +79,7 @@ async def retain(store, messages, session="s", *, embedder=None, consolidators=(
     """Keep messages as a bank does, with the jobs they cause; gives what was committed."""
     encoder = TurnEncoder(embedder or HashEmbedder())
     changes = await encoder.encode(messages, session=session, reader=store, now=now)
-    changes = with_jobs(changes, consolidators, now)
+    changes = add_jobs(changes, consolidators, now)
     await store.commit(changes)
     return changes
 
@@ -124,10 +124,10 @@ def kept_fact(id_, text, *, source="m1", hours=0.0, occurred=None, kind=ItemKind
 
 async def woven(store, items, *, embedder=None, names=(), links=None) -> Changeset:
     """What weaving items in comes to; ``names`` are those of every item."""
-    return await weave(
-        [Draft(item=item, embedded=embedded_text(item), names=names) for item in items],
+    return await index_items(
+        [ItemDraft(item=item, embedded=text_to_embed(item), names=names) for item in items],
         embedder=embedder or HashEmbedder(),
-        names=KnownNames(),
+        names=DirectoryCache(),
         reader=store,
         links=links or LinkSettings(),
         resolve=ResolveSettings(),

@@ -8,17 +8,17 @@ from datetime import UTC, datetime, timedelta
 
 from recollect import Message
 from recollect.domain.items import ItemKind
-from recollect.domain.loops import Finding, Gap
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmReport, ArmStatus, Evidence, Recall, RecallReceipt
+from recollect.domain.traces import Finding, Gap
 from recollect.errors import RecallFailed
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.memr3.answer import Concluded, EvidenceGapResponder
+from recollect.methods.memr3.answer import ConclusionReply, LoopResponder
 from recollect.methods.memr3.settings import LoopSettings
-from recollect.methods.memr3.track import Generated
+from recollect.methods.memr3.tracker import GenerationReply
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import TurnEncoder
-from recollect.retain.known_names import KnownNames
+from recollect.retain.entity_directory import DirectoryCache
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import FunctionModel, HashEmbedder, ScriptedModel
 
@@ -91,13 +91,13 @@ def query(text="When did Melanie paint a sunrise?", **more):
 def parts(retriever, *replies):
     """Parts whose model gives these replies, or is a function."""
     model = FunctionModel(replies[0]) if len(replies) == 1 and callable(replies[0]) else ScriptedModel(replies)
-    return Dependencies(embedder=EMBEDDER, retriever=retriever, model=model, names=KnownNames(), clock=lambda: NOW)
+    return Dependencies(embedder=EMBEDDER, retriever=retriever, model=model, names=DirectoryCache(), clock=lambda: NOW)
 
 
 async def reason(built, asked=None, *, reader=None, follow=lambda _: None, **settings):
     """Answer with parts; gives the answer with its trace."""
-    responder = EvidenceGapResponder(built, LoopSettings(**settings))
-    return await responder.answered(asked or query(), reader or Bare(), follow)
+    responder = LoopResponder(built, LoopSettings(**settings))
+    return await responder.answer(asked or query(), reader or Bare(), follow)
 
 
 def found(fact, *snippets):
@@ -109,19 +109,19 @@ def gap(missing, *, finer=False):
 
 
 def retrieve(words, *evidence, gaps=()):
-    return Generated(evidence=evidence, gaps=tuple(gaps), decision="retrieve", query=words)
+    return GenerationReply(evidence=evidence, gaps=tuple(gaps), decision="retrieve", query=words)
 
 
 def reflect(thought, *evidence, gaps=()):
-    return Generated(evidence=evidence, gaps=tuple(gaps), decision="reflect", reasoning=thought)
+    return GenerationReply(evidence=evidence, gaps=tuple(gaps), decision="reflect", reasoning=thought)
 
 
 def settle(draft, *evidence, gaps=()):
-    return Generated(evidence=evidence, gaps=tuple(gaps), decision="answer", draft=draft)
+    return GenerationReply(evidence=evidence, gaps=tuple(gaps), decision="answer", draft=draft)
 
 
 def concluded(answer, *citations, abstained=False):
-    return Concluded(reasoning="So it says.", answer=answer, abstained=abstained, citations=citations)
+    return ConclusionReply(reasoning="So it says.", answer=answer, abstained=abstained, citations=citations)
 
 
 @asynccontextmanager

@@ -24,12 +24,12 @@ from memr3_bank import (
 
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Scope
-from recollect.domain.recalls import ArmStatus, evidence_of
+from recollect.domain.recalls import ArmStatus, make_evidence
 from recollect.domain.time import Interval, Precision
 from recollect.errors import InvalidReply
-from recollect.methods.memr3.answer import Concluded, EvidenceGapResponder
-from recollect.models.language import Reply, Role
-from recollect.text.fence import DATA_RULE
+from recollect.methods.memr3.answer import ConclusionReply, LoopResponder
+from recollect.models.language import ModelRole, Reply
+from recollect.text.fencing import DATA_RULE
 
 LAST_YEAR = Interval(
     start=datetime(2022, 1, 1, tzinfo=UTC), end=datetime(2023, 1, 1, tzinfo=UTC), precision=Precision.YEAR
@@ -47,7 +47,7 @@ async def test_the_prompts():
     await reason(built, n_chk=1)
     first, second, last = built.model.prompts
     assert [one.operation for one in built.model.prompts] == ["memr3.generate", "memr3.generate", "memr3.answer"]
-    assert {(one.role, one.subject) for one in built.model.prompts} == {(Role.ANSWER, query().text)}
+    assert {(one.role, one.subject) for one in built.model.prompts} == {(ModelRole.ANSWER, query().text)}
     assert first.system == second.system != last.system
     assert all(DATA_RULE in one.system for one in built.model.prompts)
     rest = "The present: Wednesday, 5 June 2024, 12:00.\n\n<question>\nWhen did Melanie paint a sunrise?\n</question>"
@@ -77,7 +77,7 @@ async def test_an_answer_cites_snippets_and_the_messages_behind_them():
 
 async def test_it_answers_as_any_responder_does():
     built = parts(Shelf(SUNRISE), settle("x", YEAR), concluded("In 2022.", 1))
-    response = await EvidenceGapResponder(built).respond(query(), Bare())
+    response = await LoopResponder(built).respond(query(), Bare())
     assert (response.answer.text, response.derive) == ("In 2022.", None)
 
 
@@ -113,7 +113,7 @@ async def test_what_an_item_has_grown_by_since_is_not_shown():
     async with bank("I painted a lake yesterday.", "I painted the sea.") as (store, retriever):
         now = await retriever.retrieve(query("lake", scope=Scope()), store)
         items = [replace(one.item, text="I painted", occurrences=()) for one in now.evidence]
-        earlier = [evidence_of(item, 1.0, ()) for item in items]
+        earlier = [make_evidence(item, 1.0, ()) for item in items]
         built = parts(Shelf(*earlier), settle("x", found("f", 1)), concluded("x", 1))
         await reason(built, reader=store)
     shown = built.model.prompts[0].text
@@ -160,7 +160,7 @@ async def test_only_what_evidence_rests_on_can_be_cited(citations):
 )
 def test_an_answer_from_nowhere_is_refused(answer, citations, abstained):
     with pytest.raises(ValueError, match=r"empty|cites nothing"):
-        Concluded(reasoning="", answer=answer, abstained=abstained, citations=citations)
+        ConclusionReply(reasoning="", answer=answer, abstained=abstained, citations=citations)
 
 
 class Noting:

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memr3_bank import Shelf, concluded, found, gap, parts, piece, query, reason
 
-from recollect.domain.loops import Reason
-from recollect.methods.memr3.track import Generated
+from recollect.domain.traces import DecisionReason
+from recollect.methods.memr3.tracker import GenerationReply
 
 SNIPPET = re.compile(r"^\[(\d+)\] \(said [^)]*\) Snippet m\d+ tells: ?([r\d ]*)\.$", re.MULTILINE)
 EVIDENCE = re.compile(r"^- (r\d+) is known \[([\d, ]+)\]$", re.MULTILINE)
@@ -31,7 +31,7 @@ class Ideal:
             for name in set(told.split()) & self._requirements:
                 evidence.setdefault(name, (int(number),))
         gaps = sorted(self._requirements - evidence.keys())
-        return Generated(
+        return GenerationReply(
             evidence=tuple(found(f"{name} is known", *numbers) for name, numbers in sorted(evidence.items())),
             gaps=tuple(gap(f"{name} is missing") for name in gaps),
             decision=("reflect" if self._calls in self._thoughtful else "retrieve") if gaps else "answer",
@@ -114,7 +114,7 @@ def test_once_everything_is_supported_nothing_is_missing_and_the_loop_ends(world
         supported |= {name for snippet in before.snippets for name in supports[snippet.id]}
         if supported == requirements:
             assert (facts(one.after), missing(one.after)) == (requirements, set())
-            assert one is rounds[-1] or one.why in (Reason.EMPTY, Reason.STREAK)
+            assert one is rounds[-1] or one.why in (DecisionReason.EMPTY, DecisionReason.STREAK)
 
 
 @given(world=worlds(), n_chk=st.integers(1, 5))
@@ -126,4 +126,4 @@ def test_with_budget_enough_all_that_memory_supports_is_found(world, n_chk):
     assert answer.abstained == (not reachable)
     if reachable == requirements:
         assert missing(answer.loop.rounds[-1].after) == set()
-        assert answer.loop.ended is Reason.MODEL
+        assert answer.loop.end_reason is DecisionReason.MODEL

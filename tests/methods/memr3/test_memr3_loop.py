@@ -17,12 +17,12 @@ from memr3_bank import (
     settle,
 )
 
-from recollect.domain.loops import Decision, Known, Reason
 from recollect.domain.queries import Scope
 from recollect.domain.recalls import ArmStatus
+from recollect.domain.traces import DecisionReason, LoopDecision, TrackerState
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidReply
-from recollect.methods.memr3.loop import NO_ROOM, nothing_in_scope
+from recollect.methods.memr3.loop import NO_ROOM, is_scope_empty
 
 PIECES = [piece(id_, f"This is {id_}.") for id_ in "abcdefgh"]
 KNOWN = found("It is known.", 1)
@@ -126,7 +126,7 @@ async def test_as_the_paper_tells_it_the_budget_is_used_up_and_the_answer_is_the
         *[("retrieve", "model")] * 4,
         ("answer", "budget"),
     ]
-    assert answer.loop.ended is Reason.BUDGET
+    assert answer.loop.end_reason is DecisionReason.BUDGET
     assert (answer.text, len(built.model.prompts)) == ("In 2022.", 6)
 
 
@@ -209,7 +209,7 @@ async def test_after_an_empty_retrieval_the_model_reflects_and_is_free_again():
     )
     answer = await reason(built)
     assert decided(answer.loop)[1:] == [("retrieve", "model"), ("reflect", "empty"), ("answer", "model")]
-    assert answer.loop.rounds[2].wanted is Decision.ANSWER
+    assert answer.loop.rounds[2].wanted is LoopDecision.ANSWER
     prompts = [prompt.text for prompt in built.model.prompts]
     assert prompts[1].endswith("The only decision open now is reflect, since the last retrieval found nothing new.")
     assert prompts[2].endswith("Decisions open now: retrieve, reflect, answer.")
@@ -238,7 +238,7 @@ async def test_the_budget_holds(most):
     answer = await reason(built, n_max=most)
     assert len(built.model.prompts) == most + 1
     assert len(built.retriever.queries) == most
-    assert answer.loop.rounds[-1].why is Reason.BUDGET
+    assert answer.loop.rounds[-1].why is DecisionReason.BUDGET
     assert built.model.prompts[-2].text.endswith("answer, since the budget of iterations is used up.")
     assert "<draft>" not in built.model.prompts[-1].text
 
@@ -252,9 +252,12 @@ async def test_each_iteration_is_told_when_it_is_over_with_all_that_belongs_to_i
     answer = await reason(built, query(ASKED, limit=2), follow=heard.append)
     assert tuple(heard) == answer.loop.rounds
     start, second, third, last = heard
-    assert (start.number, start.before, start.after, start.usage) == (0, Known(), Known(), Usage())
+    assert (start.number, start.before, start.after, start.usage) == (0, TrackerState(), TrackerState(), Usage())
     assert (start.query, second.query, third.query) == (ASKED, f"{ASKED} Buddy adoption date", "")
-    assert (second.before, second.after) == (Known(), Known(evidence=(ADOPTED,), gaps=(gap("when Buddy was adopted"),)))
+    assert (second.before, second.after) == (
+        TrackerState(),
+        TrackerState(evidence=(ADOPTED,), gaps=(gap("when Buddy was adopted"),)),
+    )
     assert third.before == second.after
     assert (second.content, third.content, last.content) == (
         "Buddy adoption date",
@@ -313,7 +316,7 @@ async def test_where_nothing_is_in_scope_no_model_is_asked(scope):
         built = parts(retriever)
         answer = await reason(built, query(scope=scope), reader=store)
     assert (answer.text, answer.abstained, answer.evidence) == ("Memory holds nothing on this.", True, ())
-    assert (built.model.prompts, answer.loop.ended, len(answer.loop.rounds)) == ([], None, 1)
+    assert (built.model.prompts, answer.loop.end_reason, len(answer.loop.rounds)) == ([], None, 1)
 
 
 async def test_what_another_query_might_find_is_looked_for():
@@ -340,7 +343,7 @@ async def test_what_another_query_might_find_is_looked_for():
     ],
 )
 def test_what_proves_that_there_is_nothing(arm, status, candidates, nothing):
-    assert nothing_in_scope(recall_of((), arm=arm, status=status, candidates=candidates)) is nothing
+    assert is_scope_empty(recall_of((), arm=arm, status=status, candidates=candidates)) is nothing
 
 
 async def test_evidence_on_a_snippet_that_was_never_retrieved_is_refused():

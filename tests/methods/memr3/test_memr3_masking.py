@@ -8,8 +8,8 @@ from memr3_bank import AT, EMBEDDER, concluded, found, parts, query, reason, ret
 
 from recollect import Message
 from recollect.domain.items import ItemKind
-from recollect.domain.loops import Reason
 from recollect.domain.queries import Scope
+from recollect.domain.traces import DecisionReason
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import TurnEncoder
 from recollect.store.sqlite.folder import SqliteFolder
@@ -74,7 +74,7 @@ async def test_no_snippet_comes_twice_and_k_come_while_k_are_unseen(part):
             left -= set(came)
             retrievals += 1
             dry += not came
-        assert answer.loop.ended in (Reason.BUDGET, None)
+        assert answer.loop.end_reason in (DecisionReason.BUDGET, None)
         masked += bool(scope.exclude)
     await folder.close()
     assert (retrievals > BANKS // PARTS * 2, dry > 25, masked > 50) == (True, True, True), (retrievals, dry, masked)

@@ -3,11 +3,11 @@
 import pytest
 from memr3_bank import found, gap, piece, reflect, retrieve, settle
 
-from recollect.domain.loops import Decision, Finding, Gap, Known, Snippet
-from recollect.methods.memr3.state import State, query_text, reflected, retrieved, unseen
-from recollect.methods.memr3.track import Generated, require_retrieved, tracked
+from recollect.domain.traces import Finding, Gap, LoopDecision, Snippet, TrackerState
+from recollect.methods.memr3.state import LoopState, apply_reflection, apply_retrieval, build_query_text, drop_seen
+from recollect.methods.memr3.tracker import GenerationReply, apply_generation, require_known_snippets
 
-START = State(question="When did Ada paint?", mask=frozenset({"hidden"}))
+START = LoopState(question="When did Ada paint?", mask=frozenset({"hidden"}))
 YEAR, DAY = found("Ada painted in 2022.", 1), gap("the day", finer=True)
 
 
@@ -29,7 +29,7 @@ def snippets(*ids, after=0):
 )
 def test_a_decision_comes_with_its_content(decision, given, problem):
     with pytest.raises(ValueError, match=problem):
-        Generated(evidence=(), gaps=(), decision=decision, **given)
+        GenerationReply(evidence=(), gaps=(), decision=decision, **given)
 
 
 @pytest.mark.parametrize(
@@ -48,47 +48,47 @@ def test_evidence_and_gaps_say_something_and_not_the_same(make, problem):
 
 @pytest.mark.parametrize(("number", "known"), [(3, "numbered 1 to 2"), (0, "numbered 1 to 2"), (-1, "numbered 1 to 2")])
 def test_what_was_never_retrieved_is_no_ground(number, known):
-    state = retrieved(START, "", snippets("a", "b"))
-    require_retrieved(settle("x", found("f", 2, 1)), state)
+    state = apply_retrieval(START, "", snippets("a", "b"))
+    require_known_snippets(settle("x", found("f", 2, 1)), state)
     with pytest.raises(ValueError, match=known):
-        require_retrieved(settle("x", found("e", 1), found("f", 1, number)), state)
+        require_known_snippets(settle("x", found("e", 1), found("f", 1, number)), state)
 
 
 def test_before_anything_was_found_nothing_is_a_ground():
     with pytest.raises(ValueError, match="none was found so far"):
-        require_retrieved(settle("x", found("f", 1)), START)
+        require_known_snippets(settle("x", found("f", 1)), START)
 
 
 def test_a_retrieval_takes_the_place_of_the_last_one_and_is_masked():
-    first = retrieved(START, "", snippets("a", "b"))
-    second = retrieved(first, "red paint", snippets("c", after=2))
+    first = apply_retrieval(START, "", snippets("a", "b"))
+    second = apply_retrieval(first, "red paint", snippets("c", after=2))
     assert [one.id for one in second.snippets] == ["c"]
-    assert [one.id for one in second.seen] == ["a", "b", "c"]
+    assert [one.id for one in second.all_snippets] == ["a", "b", "c"]
     assert second.mask == {"hidden", "a", "b", "c"}
     assert (first.queries, second.queries) == ((), ("red paint",))
     assert (first.iteration, second.iteration) == (1, 2)
-    require_retrieved(settle("x", found("f", 1, 3)), second)
+    require_known_snippets(settle("x", found("f", 1, 3)), second)
 
 
 def test_snippets_and_reasoning_stay_over_reflections_and_a_retrieval_ends_the_streak():
-    state = retrieved(START, "", snippets("a"))
-    once = reflected(state, "One step.")
-    twice = reflected(once, "")
+    state = apply_retrieval(START, "", snippets("a"))
+    once = apply_reflection(state, "One step.")
+    twice = apply_reflection(once, "")
     assert (once.streak, twice.streak, twice.iteration) == (1, 2, 3)
-    assert (twice.snippets, twice.reasoning, twice.acted) == (state.snippets, "One step.", Decision.REFLECT)
-    again = retrieved(twice, "more", ())
+    assert (twice.snippets, twice.reasoning, twice.last_decision) == (state.snippets, "One step.", LoopDecision.REFLECT)
+    again = apply_retrieval(twice, "more", ())
     assert (again.streak, again.reasoning, again.snippets) == (0, "", ())
 
 
 def test_only_what_was_just_retrieved_counts_as_nothing_found():
-    assert retrieved(START, "", ()).found_nothing
-    assert not retrieved(START, "", snippets("a")).found_nothing
-    assert not reflected(retrieved(START, "", ()), "Hm.").found_nothing
+    assert apply_retrieval(START, "", ()).has_found_nothing
+    assert not apply_retrieval(START, "", snippets("a")).has_found_nothing
+    assert not apply_reflection(apply_retrieval(START, "", ()), "Hm.").has_found_nothing
 
 
 def test_the_question_is_joined_to_the_refinement():
-    assert query_text(START, "") == "When did Ada paint?"
-    assert query_text(START, "sunrise") == "When did Ada paint? sunrise"
+    assert build_query_text(START, "") == "When did Ada paint?"
+    assert build_query_text(START, "sunrise") == "When did Ada paint? sunrise"
 
 
 def test_a_rule_may_look_for_what_is_missing():
@@ -97,9 +97,9 @@ def test_a_rule_may_look_for_what_is_missing():
 
 
 def test_what_is_masked_is_dropped_and_so_is_what_comes_twice():
-    state = retrieved(START, "", snippets("a"))
+    state = apply_retrieval(START, "", snippets("a"))
     given = [piece(id_, id_) for id_ in ("b", "a", "hidden", "c", "b")]
-    assert [one.id for one in unseen(state, given)] == ["b", "c"]
+    assert [one.id for one in drop_seen(state, given)] == ["b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -112,21 +112,21 @@ def test_what_is_masked_is_dropped_and_so_is_what_comes_twice():
     ],
 )
 def test_when_precision_alone_is_missing(evidence, gaps, alone):
-    assert Known(evidence=evidence, gaps=gaps).lacks_precision_alone is alone
+    assert TrackerState(evidence=evidence, gaps=gaps).lacks_only_precision is alone
 
 
 def test_precision_counts_as_sought_after_a_retrieval_until_something_else_is_missing():
-    state = tracked(retrieved(START, "", snippets("a")), retrieve("day", YEAR, gaps=[DAY]))
+    state = apply_generation(apply_retrieval(START, "", snippets("a")), retrieve("day", YEAR, gaps=[DAY]))
     assert not state.sought_finer
-    sought = retrieved(state, "day", snippets("b", after=1))
-    assert tracked(sought, retrieve("day", YEAR, gaps=[DAY])).sought_finer
-    assert tracked(reflected(sought, "Hm."), retrieve("day", YEAR, gaps=[DAY])).sought_finer
-    assert not tracked(sought, retrieve("place", YEAR, gaps=[DAY, gap("the place")])).sought_finer
-    assert not tracked(sought, settle("2022", YEAR)).sought_finer
+    sought = apply_retrieval(state, "day", snippets("b", after=1))
+    assert apply_generation(sought, retrieve("day", YEAR, gaps=[DAY])).sought_finer
+    assert apply_generation(apply_reflection(sought, "Hm."), retrieve("day", YEAR, gaps=[DAY])).sought_finer
+    assert not apply_generation(sought, retrieve("place", YEAR, gaps=[DAY, gap("the place")])).sought_finer
+    assert not apply_generation(sought, settle("2022", YEAR)).sought_finer
 
 
 def test_the_model_says_what_is_known():
-    state = tracked(retrieved(START, "", snippets("a")), retrieve("day", YEAR, gaps=[DAY]))
-    after = tracked(state, settle(" 2022 ", found("It was 2022.", 1)))
-    assert (after.known, after.draft) == (Known(evidence=(found("It was 2022.", 1),)), "2022")
-    assert after.cited == (1,)
+    state = apply_generation(apply_retrieval(START, "", snippets("a")), retrieve("day", YEAR, gaps=[DAY]))
+    after = apply_generation(state, settle(" 2022 ", found("It was 2022.", 1)))
+    assert (after.known, after.draft) == (TrackerState(evidence=(found("It was 2022.", 1),)), "2022")
+    assert after.cited_numbers == (1,)

@@ -10,8 +10,8 @@ from recollect import Memory, Message
 from recollect.domain.items import ItemKind
 from recollect.methods.recmem.answer import TierAnswerer
 from recollect.methods.recmem.consolidate import UnitConsolidator
-from recollect.methods.recmem.episodes import Episodes, Merged, Told
-from recollect.methods.recmem.refine import Facts, Refined
+from recollect.methods.recmem.episodes import EpisodesReply, ExtractedEpisode, MergeReply
+from recollect.methods.recmem.refinement import ExtractedSemanticFact, FactsReply
 from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
 from recollect.recipes import Recipe
 from recollect.testing.models import FunctionModel
@@ -56,23 +56,23 @@ def shown(text, tag="exchanges"):
 
 def reply(prompt, kind):
     """One episode of all exchanges but those that say "aside"; a fact of each that says "fact"; "joins" is merged."""
-    if kind is Merged:
+    if kind is MergeReply:
         new = prompt.text.partition("<new_exchange>")[2].partition(": ")[2].partition("\n</new_exchange>")[0]
         old = prompt.text.partition("<episode>\n")[2].partition("\n</episode>")[0]
-        return Merged(merge=True, episode=f"{old} Then {new}") if "joins" in new else Merged(merge=False)
+        return MergeReply(merge=True, episode=f"{old} Then {new}") if "joins" in new else MergeReply(merge=False)
     numbered = shown(prompt.text)
-    if kind is Episodes:
+    if kind is EpisodesReply:
         told = [(number, words) for number, words in numbered if "aside" not in words]
         if not told:
-            return Episodes(episodes=())
+            return EpisodesReply(episodes=())
         text = "Story: " + " / ".join(words for _, words in told)
-        return Episodes(episodes=(Told(text=text, exchanges=tuple(number for number, _ in told)),))
-    assert kind is Facts
-    return Facts(facts=tuple(fact(f"It is so: {words}", number) for number, words in numbered if "fact" in words))
+        return EpisodesReply(episodes=(ExtractedEpisode(text=text, exchanges=tuple(number for number, _ in told)),))
+    assert kind is FactsReply
+    return FactsReply(facts=tuple(fact(f"It is so: {words}", number) for number, words in numbered if "fact" in words))
 
 
 def fact(text, *exchanges, kind="event", **more):
-    return Refined(text=text, type=kind, exchanges=exchanges or (1,), **more)
+    return ExtractedSemanticFact(text=text, type=kind, exchanges=exchanges or (1,), **more)
 
 
 def recipe(recurrence=THREE, **settings):

@@ -30,7 +30,7 @@ async def test_a_unit_is_shown_with_what_it_answers_and_no_other_is():
     async with opened(model) as memory:
         bank = await memory.bank("b")
         await talk(bank)
-        await bank.work()
+        await bank.run_jobs()
     shown = model.prompts[0].text.splitlines()
     lines = [line.strip() for line in shown if line.startswith(("[", "    "))]
     head = "Wednesday, 1 May 2024, 09:00, Ada:"
@@ -49,12 +49,12 @@ async def test_what_an_exchange_answered_takes_the_episode_along_when_it_is_forg
     async with opened() as memory:
         bank = await memory.bank("b")
         await talk(bank)
-        await bank.work()
+        await bank.run_jobs()
         (sources,) = (await holding(bank)).values()
         assert "m3" not in sources, "it is no source: it is consolidated by nothing"
         await bank.forget(messages="m3")
         assert not await holding(bank)
-        await bank.work()
+        await bank.run_jobs()
         ((text, sources),) = (await holding(bank)).items()
         assert sources == ("m1", "m2", "m4", "m6")
         assert "Whose turn" not in text
@@ -92,7 +92,7 @@ async def test_what_was_said_long_before_is_not_beside():
             asked = Message(id=f"q{n}", speaker="Bram", text=f"b@90 question {n}", at=AT)
             said = Message(id=f"m{n}", speaker="Ada", text=f"a@{n} said", at=AT + timedelta(days=2))
             await bank.retain([asked, said], session=f"s{n}")
-        await bank.work()
+        await bank.run_jobs()
     of_ada = [prompt.text for prompt in model.prompts if "a@" in prompt.text]
     assert of_ada
     assert not any("question" in text for text in of_ada)

@@ -15,13 +15,13 @@ from recollect.domain.changes import Changeset
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job, JobState
 from recollect.domain.links import LinkKind
-from recollect.domain.queries import Probe, Scope
+from recollect.domain.queries import Scope, SearchProbe
 from recollect.domain.signals import Weights
 from recollect.errors import InvalidReply, ModelUnavailable
 from recollect.methods.recmem.consolidate import KIND
-from recollect.methods.recmem.episodes import Episodes, Merged
-from recollect.methods.recmem.refine import Facts
-from recollect.store.optimistic import derive_changes
+from recollect.methods.recmem.episodes import EpisodesReply, MergeReply
+from recollect.methods.recmem.refinement import FactsReply
+from recollect.store.commit_retry import derive_changes
 from recollect.testing.models import FunctionModel
 
 ALIKE = ("a@0 one", "a@10 two", "a@-10 three", "a@20 four")
@@ -93,7 +93,7 @@ async def test_only_new_messages_cause_a_job_and_it_is_one_for_the_bank(bank):
     (job,) = await bank.jobs()
     assert (job.id, job.kind, job.messages) == (KIND, KIND, ("m0", "m1"))
     assert job.due == NOW + timedelta(seconds=20)
-    await bank.work()
+    await bank.run_jobs()
     assert await bank.jobs() == []
 
 
@@ -146,7 +146,9 @@ async def test_an_episode_is_found_by_what_it_says_now():
     """Embedded anew: the words that were merged come first here, and say where it lies."""
 
     def turned(prompt, kind):
-        return Merged(merge=True, episode="b@0 It went on elsewhere.") if kind is Merged else reply(prompt, kind)
+        return (
+            MergeReply(merge=True, episode="b@0 It went on elsewhere.") if kind is MergeReply else reply(prompt, kind)
+        )
 
     async with opened(FunctionModel(turned)) as memory:
         bank = await memory.bank("bank")
@@ -160,7 +162,7 @@ async def test_an_episode_is_found_by_what_it_says_now():
 
 async def probe(text):
     (vector,) = await Compass().embed([text])
-    return Probe(topic="", vector=vector, terms=np.empty(0, dtype=np.uint32))
+    return SearchProbe(topic="", vector=vector, terms=np.empty(0, dtype=np.uint32))
 
 
 # Promotion
@@ -170,7 +172,7 @@ async def test_what_is_pinned_is_consolidated_at_once_and_alone(bank, model):
     await bank.retain(said("b@0 The gate code is 4411", important=True), wait=False)
     (job,) = await bank.jobs()
     assert job.due is None, "no message may come that it would be worth waiting for"
-    await bank.work()
+    await bank.run_jobs()
     (episode,) = await bank.items("episode")
     assert (episode.label, episode.sources) == ("pinned", ("m0",))
     assert "Exchange 1 has to be kept" in model.prompts[0].text
@@ -201,7 +203,7 @@ async def test_what_ought_not_to_be_lost_is_promoted_with_its_reason(bank):
     await bank.retain(said("b@0 Nice day.", "c@0 I'm allergic to peanuts.", "d@0 Bye!"))
     (job,) = await bank.jobs()
     assert job.due is None
-    await bank.work()
+    await bank.run_jobs()
     (episode,) = await bank.items("episode")
     assert (episode.label, episode.sources) == ("salient: allergy", ("m1",))
     found = await bank.recall("c@0 allergies", kinds=["episode"])
@@ -263,7 +265,7 @@ async def test_a_job_looks_at_so_many_units_and_leaves_the_others_to_the_next(mo
         assert changes == Changeset(jobs=(Job(id=KIND, kind=KIND, payload="", messages=job.messages[3:], due=NOW),))
         await bank._store.settle(job, now=NOW)
         await bank._store.commit(changes)
-        await bank.work()
+        await bank.run_jobs()
         assert [item.sources for item in await bank.items("episode")] == [("m2", "m3", "m4", "m5")]
 
 
@@ -300,7 +302,7 @@ async def test_a_forgotten_message_takes_along_what_rests_on_it_and_the_rest_is_
     (job,) = await bank.jobs()
     assert (job.id, job.state, job.messages) == (KIND, JobState.WAITING, ("m1", "m2", "m3", "m4"))
     model.prompts.clear()
-    await bank.work()
+    await bank.run_jobs()
     assert operations(model) == ["episodes", "refine"], "four are left that are alike"
     assert [item.sources for item in await bank.items("episode")] == [("m1", "m2", "m3", "m4")]
     assert [item.sources for item in await bank.items("semantic")] == [("m3",)]
@@ -313,7 +315,7 @@ async def test_when_what_was_merged_is_forgotten_the_episode_is_what_it_was_and_
     model.prompts.clear()
     await bank.forget(messages="m4")
     assert await tiers(bank) == before
-    await bank.work()
+    await bank.run_jobs()
     assert await tiers(bank) == before
     assert model.prompts == []
 
@@ -340,7 +342,7 @@ async def test_where_only_an_episode_has_a_name_all_that_it_tells_of_goes_with_t
         made = reply(prompt, kind)
         return (
             replace(made, episodes=(replace(made.episodes[0], text="a@0 Nora Berg baked."),))
-            if kind is Episodes
+            if kind is EpisodesReply
             else made
         )
 
@@ -353,9 +355,9 @@ async def test_where_only_an_episode_has_a_name_all_that_it_tells_of_goes_with_t
 
 async def test_a_fact_that_tells_of_another_goes_with_it():
     def updates(prompt, kind):
-        if kind is Facts and "known_facts" in prompt.text:
-            return Facts(facts=(fact("Ada moved from Lyon to Rome.", 1, kind="update", replaces=(1,)),))
-        return Facts(facts=(fact("Ada lives in Lyon.", 1),)) if kind is Facts else reply(prompt, kind)
+        if kind is FactsReply and "known_facts" in prompt.text:
+            return FactsReply(facts=(fact("Ada moved from Lyon to Rome.", 1, kind="update", replaces=(1,)),))
+        return FactsReply(facts=(fact("Ada lives in Lyon.", 1),)) if kind is FactsReply else reply(prompt, kind)
 
     async with opened(FunctionModel(updates)) as memory:
         bank = await memory.bank("bank")
@@ -404,10 +406,10 @@ async def test_an_answer_that_is_forgotten_while_it_is_shown_beside_a_unit_is_in
 
     def quotes(prompt, kind):
         made = reply(prompt, kind)
-        if kind is not Episodes:
+        if kind is not EpisodesReply:
             return made
         text = "The gate code is 4411." if "4411" in prompt.text else "A gate has a code."
-        return Episodes(episodes=(replace(made.episodes[0], text=text),))
+        return EpisodesReply(episodes=(replace(made.episodes[0], text=text),))
 
     model = Meddler(quotes)
     async with opened(model) as memory:
@@ -452,7 +454,7 @@ async def test_deriving_anew_asks_no_model(bank, model):
 
 async def test_reading_again_looks_at_what_nothing_was_made_of(bank, model):
     await bank.retain(said(*ALIKE, "b@0 alone"), wait=True)
-    assert await bank.reread() == 1
+    assert await bank.backfill() == 1
     (job,) = await bank.jobs()
     assert job.messages == ("m4",)
 
@@ -464,7 +466,7 @@ async def test_a_unit_that_no_model_can_cope_with_does_not_hold_up_the_others():
     clock, fails = [NOW], {"on": True}
 
     def answer(prompt, kind):
-        if fails["on"] and kind is Episodes and "a@" in prompt.text:
+        if fails["on"] and kind is EpisodesReply and "a@" in prompt.text:
             raise InvalidReply("nonsense", "{}")
         return reply(prompt, kind)
 
@@ -474,7 +476,7 @@ async def test_a_unit_that_no_model_can_cope_with_does_not_hold_up_the_others():
         for _ in range(2):
             assert await bank.items("episode") == []
             clock[0] += timedelta(hours=1)
-            await bank.work()
+            await bank.run_jobs()
         assert [item.sources for item in await bank.items("episode")] == [("m4", "m5", "m6", "m7")]
         (job,) = await bank.jobs()
         assert (job.messages, job.error) == (("m3",), "InvalidReply: nonsense")
@@ -482,7 +484,7 @@ async def test_a_unit_that_no_model_can_cope_with_does_not_hold_up_the_others():
         assert "m3" not in job.id, "it may outlast its first message"
         fails["on"] = False
         clock[0] += timedelta(hours=1)
-        await bank.work()
+        await bank.run_jobs()
         assert await bank.jobs() == []
         assert {item.sources for item in await bank.items("episode")} >= {("m0", "m1", "m2", "m3")}
 
@@ -492,7 +494,7 @@ async def test_a_unit_whose_calls_fail_of_anything_else_does_not_hold_up_the_oth
     clock = [NOW]
 
     def answer(prompt, kind):
-        if kind is Episodes and "a@" in prompt.text:
+        if kind is EpisodesReply and "a@" in prompt.text:
             raise TimeoutError("took too long")
         return reply(prompt, kind)
 
@@ -501,7 +503,7 @@ async def test_a_unit_whose_calls_fail_of_anything_else_does_not_hold_up_the_oth
         await bank.retain(said(*ALIKE, *(f"b@{n} other" for n in range(4))), wait=True)
         for _ in range(4):
             clock[0] += timedelta(hours=1)
-            await bank.work()
+            await bank.run_jobs()
         assert [item.sources for item in await bank.items("episode")] == [("m4", "m5", "m6", "m7")]
         assert [job.messages for job in await bank.jobs()] == [("m3",)]
 
@@ -525,7 +527,7 @@ async def test_a_model_that_is_away_is_waited_for_and_the_order_is_kept(model):
         away["on"] = False
         await bank.retain(messages, session="s", wait=True)
         clock[0] += timedelta(days=1)
-        await bank.work()
+        await bank.run_jobs()
         await other.retain(messages, session="s", wait=True)
         assert await tiers(bank) == await tiers(other)
 

@@ -7,18 +7,18 @@ from recmem_bank import NOW, fact, opened, reply, said
 
 from recollect.domain.items import ItemKind
 from recollect.errors import InvalidInput, InvalidReply
-from recollect.methods.recmem.answer import OPERATION, TierAnswered, TierSettings
-from recollect.methods.recmem.refine import Facts
-from recollect.models.language import Role
+from recollect.methods.recmem.answer import OPERATION, TierReply, TierSettings
+from recollect.methods.recmem.refinement import FactsReply
+from recollect.models.language import ModelRole
 from recollect.testing.models import FunctionModel
-from recollect.text.fence import DATA_RULE
+from recollect.text.fencing import DATA_RULE
 from recollect.text.tokens import count_tokens
 
 SETTINGS = TierSettings()
 
 
 def answered(text="With Nora.", *citations, abstained=False):
-    return TierAnswered(reasoning="It says so.", answer=text, abstained=abstained, citations=citations or (1,))
+    return TierReply(reasoning="It says so.", answer=text, abstained=abstained, citations=citations or (1,))
 
 
 class Asked:
@@ -29,11 +29,11 @@ class Asked:
         self.model = FunctionModel(self._reply)
 
     def _reply(self, prompt, kind):
-        if kind is TierAnswered:
+        if kind is TierReply:
             self.prompt = prompt
             return self._answer
-        if kind is Facts:
-            return Facts(facts=tuple(fact(f"a@{n} fact {n} of {prompt.subject}") for n in range(9)))
+        if kind is FactsReply:
+            return FactsReply(facts=tuple(fact(f"a@{n} fact {n} of {prompt.subject}") for n in range(9)))
         return reply(prompt, kind)
 
 
@@ -60,7 +60,7 @@ async def test_before_there_were_episodes_raw_words_had_all_the_room():
         bank = await memory.bank("bank")
         await bank.retain(said(*(f"a@{n} x" for n in range(12))), session="s")
         clock[0] += timedelta(hours=1)
-        await bank.work()
+        await bank.run_jobs()
         now, then = [await bank.ask("What of a@1?", as_of=at) for at in (None, NOW)]
     assert {one.kind for one in now.evidence} == {ItemKind.EPISODE, ItemKind.SEMANTIC, ItemKind.TURN}
     assert len([one for one in now.evidence if one.kind is ItemKind.TURN]) == 10
@@ -85,7 +85,7 @@ async def test_three_sections_in_one_pass():
         before = len(asked.model.prompts)
         answer = await bank.ask("Where is a@1?")
         assert len(asked.model.prompts) == before + 1, "one pass"
-    assert (asked.prompt.operation, asked.prompt.role) == (OPERATION, Role.ANSWER)
+    assert (asked.prompt.operation, asked.prompt.role) == (OPERATION, ModelRole.ANSWER)
     assert tags(asked.prompt.text) == ["episodic_memories", "semantic_memories", "raw_words", "question"]
     kinds = [one.kind for one in answer.evidence]
     assert kinds.count(ItemKind.EPISODE) == 3
@@ -146,9 +146,9 @@ async def test_a_citation_of_nothing_is_no_answer():
 
 def test_an_answer_cites_or_abstains():
     with pytest.raises(ValueError, match="cites nothing"):
-        TierAnswered(reasoning="", answer="Here.", abstained=False, citations=())
+        TierReply(reasoning="", answer="Here.", abstained=False, citations=())
     with pytest.raises(ValueError, match="empty"):
-        TierAnswered(reasoning="", answer=" ", abstained=True, citations=())
+        TierReply(reasoning="", answer=" ", abstained=True, citations=())
 
 
 async def test_the_prompt_is_fenced_and_dated():

@@ -11,20 +11,20 @@ from recollect.domain.items import Item, ItemKind, Occurrence
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.time import Interval, Precision
 from recollect.methods.recmem.episodes import (
-    Episodes,
-    Merged,
-    Told,
+    EpisodesReply,
+    ExtractedEpisode,
+    MergeReply,
+    build_episodes_prompt,
+    build_merge_prompt,
     check_episodes,
-    episodes_prompt,
-    merge_prompt,
-    merged_episode,
-    new_episodes,
+    make_episodes,
+    merge_into_episode,
 )
-from recollect.methods.recmem.refine import Facts, check_facts, fact_items, known_already, refine_prompt
+from recollect.methods.recmem.refinement import FactsReply, build_refine_prompt, check_facts, is_known, make_facts
 from recollect.methods.recmem.units import Unit
-from recollect.models.language import Role as ModelRole
+from recollect.models.language import ModelRole as ModelRole
 from recollect.testing.models import FunctionModel
-from recollect.text.fence import DATA_RULE
+from recollect.text.fencing import DATA_RULE
 from recollect.text.tokens import count_tokens
 
 
@@ -55,11 +55,11 @@ UNITS = [
 
 
 def episodes(*told):
-    return Episodes(episodes=tuple(Told(text=text, exchanges=numbers) for text, *numbers in told))
+    return EpisodesReply(episodes=tuple(ExtractedEpisode(text=text, exchanges=numbers) for text, *numbers in told))
 
 
 def made(*told, label="recurrence of 3"):
-    return new_episodes(episodes(*told), UNITS, label=label, now=NOW)
+    return make_episodes(episodes(*told), UNITS, label=label, now=NOW)
 
 
 def known(id_, text, **more):
@@ -82,16 +82,16 @@ def known(id_, text, **more):
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: Merged(merge=True, episode="  "),
-        lambda: Told(text="...", exchanges=(1,)),
-        lambda: Told(text="Ada rose.", exchanges=()),
+        lambda: MergeReply(merge=True, episode="  "),
+        lambda: ExtractedEpisode(text="...", exchanges=(1,)),
+        lambda: ExtractedEpisode(text="Ada rose.", exchanges=()),
         lambda: episodes(("a", 1), ("b", 2), ("c", 3), ("d", 1)),
         lambda: episodes(("Ada rose.", 1), ("Ada rose. ", 2)),
         lambda: fact("?!"),
         lambda: fact("Ada rose.", 1, start="2024-02-31"),
         lambda: fact("Ada rose.", 1, start="2024-03", end="2024-01"),
         lambda: fact("Ada rose.", 1, kind="event", replaces=(1,)),
-        lambda: Facts(facts=tuple(fact(f"Fact {n}.") for n in range(10))),
+        lambda: FactsReply(facts=tuple(fact(f"Fact {n}.") for n in range(10))),
     ],
 )
 def test_what_no_reply_may_say(wrong):
@@ -100,9 +100,9 @@ def test_what_no_reply_may_say(wrong):
 
 
 def test_nine_facts_are_fewer_than_ten_and_no_episode_is_fine():
-    assert len(Facts(facts=tuple(fact(f"Fact {n}.") for n in range(9))).facts) == 9
-    assert Episodes(episodes=()).episodes == ()
-    assert not Merged(merge=False).merge
+    assert len(FactsReply(facts=tuple(fact(f"Fact {n}.") for n in range(9))).facts) == 9
+    assert EpisodesReply(episodes=()).episodes == ()
+    assert not MergeReply(merge=False).merge
 
 
 def test_numbers_are_those_of_what_was_shown():
@@ -112,11 +112,11 @@ def test_numbers_are_those_of_what_was_shown():
             check_episodes(episodes(("a", *wrong)), 3)
     with pytest.raises(ValueError, match="no episode tells of exchange 2"):
         check_episodes(episodes(("a", 1)), 3, required=2)
-    check_facts(Facts(facts=(fact("a", 2, kind="update", replaces=(1,)),)), 2, 1)
+    check_facts(FactsReply(facts=(fact("a", 2, kind="update", replaces=(1,)),)), 2, 1)
     with pytest.raises(ValueError, match="no exchange 3"):
-        check_facts(Facts(facts=(fact("a", 3),)), 2, 0)
+        check_facts(FactsReply(facts=(fact("a", 3),)), 2, 0)
     with pytest.raises(ValueError, match="no known fact 1 to replace"):
-        check_facts(Facts(facts=(fact("a", 1, kind="update", replaces=(1,)),)), 2, 0)
+        check_facts(FactsReply(facts=(fact("a", 1, kind="update", replaces=(1,)),)), 2, 0)
 
 
 # Items
@@ -145,14 +145,14 @@ def test_episodes_of_one_cluster_are_chains_of_their_own():
 
 def test_the_next_step_holds_all_that_the_last_one_came_from():
     ((item, _),) = made(("Ada adopted Toby.", 1, 2))
-    step = merged_episode(item, " Ada adopted Toby, then gave him away. ", unit(7, "I gave him away."), now=NOW)
+    step = merge_into_episode(item, " Ada adopted Toby, then gave him away. ", unit(7, "I gave him away."), now=NOW)
     assert (step.id, step.session, step.order) == (f"{item.session}:1", item.session, 1)
     assert step.sources == ("m1", "m2", "m7")
     assert step.derived_from == (*item.derived_from, "turn:0:m7")
     assert item.id not in step.derived_from, "so that what is left of it is looked at anew"
     assert (step.label, step.text) == (item.label, "Ada adopted Toby, then gave him away.")
     assert step.mentioned == AT + timedelta(hours=7)
-    late = merged_episode(step, "More.", unit(3, "An old one."), now=NOW)
+    late = merge_into_episode(step, "More.", unit(3, "An old one."), now=NOW)
     assert (late.id, late.mentioned) == (f"{item.session}:2", step.mentioned)
 
 
@@ -172,14 +172,14 @@ def test_an_episode_stands_in_the_time_that_its_words_tell():
 
 def test_equation_9_facts_with_their_type_time_and_what_they_replace():
     ((episode, _),) = made(("Ada adopted Toby.", 1, 2, 3))
-    told = Facts(
+    told = FactsReply(
         facts=(
             fact("Ada adopted Toby on 30 April 2024.", 1, start="2024-04-30"),
             fact("Toby lives with Nora, no longer with Ada.", 3, 1, kind="update", start="2024-05", replaces=(2, 2)),
         )
     )
     old = [known("semantic:old:0", "Ada has a dog."), known("semantic:old:1", "Toby lives with Ada.")]
-    (one, none), (other, replaced) = fact_items(told, episode, UNITS, old, first=4, now=NOW)
+    (one, none), (other, replaced) = make_facts(told, episode, UNITS, old, first=4, now=NOW)
     chain = episode.session.removeprefix("episode:")
     assert (one.id, other.id) == (f"semantic:{chain}:4", f"semantic:{chain}:5")
     assert (one.label, other.label) == ("event", "update")
@@ -199,8 +199,8 @@ def test_a_date_with_an_offset_and_one_without_are_no_error_in_another_zone():
     ((episode, _),) = made(("Ada sang.", 1))
     east = timezone(timedelta(hours=9))
     (one,) = (replace(one, at=one.at.astimezone(east)) for one in UNITS[0].messages)
-    told = Facts(facts=(fact("Ada sang.", 1, start="2024-05-01T18:30Z", end="2024-05-01T19:00"),))
-    ((item, _),) = fact_items(told, episode, [replace(UNITS[0], messages=(one,))], [], first=0, now=NOW)
+    told = FactsReply(facts=(fact("Ada sang.", 1, start="2024-05-01T18:30Z", end="2024-05-01T19:00"),))
+    ((item, _),) = make_facts(told, episode, [replace(UNITS[0], messages=(one,))], [], first=0, now=NOW)
     assert item.occurred.start == datetime(2024, 5, 1, 18, 30, tzinfo=UTC)
 
 
@@ -215,7 +215,7 @@ def test_a_fact_goes_with_the_known_one_that_it_has_words_from():
     ]
 
     def origins(text, **more):
-        ((item, _),) = fact_items(Facts(facts=(fact(text, 1, **more),)), episode, UNITS, old, first=0, now=NOW)
+        ((item, _),) = make_facts(FactsReply(facts=(fact(text, 1, **more),)), episode, UNITS, old, first=0, now=NOW)
         return item.derived_from
 
     assert origins("Ada adopted Toby.") == (episode.id,)
@@ -238,13 +238,13 @@ def vector(degrees):
     ],
 )
 def test_a_fact_that_is_known_already(text, degrees, same):
-    assert known_already(text, vector(degrees), [("Ada likes tea.", vector(0))], 0.97) is same
+    assert is_known(text, vector(degrees), [("Ada likes tea.", vector(0))], 0.97) is same
 
 
 def test_numbers_tell_like_facts_apart():
     ran = [("On 3 May Ada ran 5 km.", vector(0))]
-    assert not known_already("On 3 May Ada ran 10 km.", vector(1), ran, 0.97)
-    assert known_already("Ada ran 5 km on 3 May.", vector(1), ran, 0.97)
+    assert not is_known("On 3 May Ada ran 10 km.", vector(1), ran, 0.97)
+    assert is_known("Ada ran 5 km on 3 May.", vector(1), ran, 0.97)
 
 
 async def test_equation_8_the_nearest_old_facts_are_shown_and_what_they_say_is_not_kept_twice():
@@ -253,13 +253,13 @@ async def test_equation_8_the_nearest_old_facts_are_shown_and_what_they_say_is_n
 
     def answer(prompt, kind):
         prompts.append(prompt)
-        if kind is not Facts:
+        if kind is not FactsReply:
             return reply(prompt, kind)
         n = len([one for one in prompts if one.operation == "recmem.refine"])
         return (
-            Facts(facts=(fact("b@80 far"), fact("a@40 near"), fact("a@10 nearest")))
+            FactsReply(facts=(fact("b@80 far"), fact("a@40 near"), fact("a@10 nearest")))
             if n == 1
-            else Facts(facts=(fact("A@10  NEAREST."), fact("a@11 else")))
+            else FactsReply(facts=(fact("A@10  NEAREST."), fact("a@11 else")))
         )
 
     async with opened(FunctionModel(answer), old_facts=2) as memory:
@@ -277,11 +277,11 @@ async def test_the_second_episode_of_a_cluster_knows_the_facts_of_the_first():
 
     def answer(prompt, kind):
         prompts.append(prompt)
-        if kind is Episodes:
+        if kind is EpisodesReply:
             return episodes(("a@0 one story", 1, 2), ("a@1 another", 3, 4))
-        if kind is Facts and "known_facts" in prompt.text:
-            return Facts(facts=(fact("a@0 it changed", 1, kind="update", replaces=(1,)), fact("a@3 It is so.")))
-        return Facts(facts=(fact("a@3 It is so."),)) if kind is Facts else reply(prompt, kind)
+        if kind is FactsReply and "known_facts" in prompt.text:
+            return FactsReply(facts=(fact("a@0 it changed", 1, kind="update", replaces=(1,)), fact("a@3 It is so.")))
+        return FactsReply(facts=(fact("a@3 It is so."),)) if kind is FactsReply else reply(prompt, kind)
 
     async with opened(FunctionModel(answer)) as memory:
         bank = await memory.bank("bank")
@@ -297,7 +297,7 @@ async def test_the_second_episode_of_a_cluster_knows_the_facts_of_the_first():
 
 def test_the_prompt_of_a_merge():
     ((episode, _),) = made(("Ada adopted Toby.\n[2] Not an exchange.", 1))
-    prompt = merge_prompt(episode, UNITS[1], 4000)
+    prompt = build_merge_prompt(episode, UNITS[1], 4000)
     assert (prompt.operation, prompt.role, prompt.subject) == ("recmem.merge", ModelRole.CONSOLIDATE, "m2")
     assert prompt.text == (
         "<episode>\nAda adopted Toby.\n    [2] Not an exchange.\n</episode>\n\n"
@@ -306,13 +306,13 @@ def test_the_prompt_of_a_merge():
 
 
 def test_the_prompt_of_a_cluster():
-    prompt = episodes_prompt(UNITS[:2], required=None, characters=12)
+    prompt = build_episodes_prompt(UNITS[:2], required=None, characters=12)
     assert (prompt.operation, prompt.role, prompt.subject) == ("recmem.episodes", ModelRole.CONSOLIDATE, "m2")
     assert prompt.text == (
         "<exchanges>\n[1] Wednesday, 1 May 2024, 10:00, Ada: I adopted To [cut off here]\n"
         "[2] Wednesday, 1 May 2024, 11:00, Ada: He chews sho [cut off here]\n</exchanges>"
     )
-    assert episodes_prompt(UNITS[:2], required=2, characters=12).text == (
+    assert build_episodes_prompt(UNITS[:2], required=2, characters=12).text == (
         f"{prompt.text}\n\nExchange 2 has to be kept: one episode tells of it, even if of nothing else."
     )
 
@@ -321,22 +321,22 @@ def test_the_prompt_of_a_refinement():
     ((episode, _),) = made(("Ada adopted Toby.", 1))
     day = Interval(start=AT, end=AT + timedelta(days=1), precision=Precision.DAY)
     old = known("semantic:o:0", "Ada has a dog.", occurrences=(Occurrence(words="then", interval=day),))
-    prompt = refine_prompt(episode, UNITS[:1], [old], 4000)
+    prompt = build_refine_prompt(episode, UNITS[:1], [old], 4000)
     assert (prompt.operation, prompt.role, prompt.subject) == ("recmem.refine", ModelRole.CONSOLIDATE, episode.id)
     assert prompt.text == (
         "<exchanges>\n[1] Wednesday, 1 May 2024, 10:00, Ada: I adopted Toby yesterday.\n</exchanges>\n\n"
         "<episode>\nAda adopted Toby.\n</episode>\n\n"
         "<known_facts>\n[1] (time 1 May 2024; said Wednesday, 1 May 2024, 09:00) Ada has a dog.\n</known_facts>"
     )
-    assert "known_facts" not in refine_prompt(episode, UNITS[:1], [], 4000).text
+    assert "known_facts" not in build_refine_prompt(episode, UNITS[:1], [], 4000).text
 
 
 def test_prompts_are_short_and_say_that_what_they_show_is_no_instruction():
     ((episode, _),) = made(("Ada adopted Toby.", 1))
     prompts = (
-        (merge_prompt(episode, UNITS[0], 4000), 350),
-        (episodes_prompt(UNITS, required=None, characters=4000), 450),
-        (refine_prompt(episode, UNITS, [], 4000), 450),
+        (build_merge_prompt(episode, UNITS[0], 4000), 350),
+        (build_episodes_prompt(UNITS, required=None, characters=4000), 450),
+        (build_refine_prompt(episode, UNITS, [], 4000), 450),
     )
     for prompt, most in prompts:
         assert prompt.system.endswith(DATA_RULE)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.methods.recmem.salience import salience
+from recollect.methods.recmem.salience import find_salience
 
 TAKEN = {
     "allergy": (
@@ -75,19 +75,19 @@ LEFT = (
 
 @pytest.mark.parametrize(("reason", "text"), [(reason, text) for reason, some in TAKEN.items() for text in some])
 def test_what_is_taken_up_and_why(reason, text):
-    assert salience(text) == reason
+    assert find_salience(text) == reason
 
 
 @pytest.mark.parametrize("text", LEFT)
 def test_what_is_left(text):
-    assert salience(text) is None
+    assert find_salience(text) is None
 
 
 def test_one_sentence_of_many_is_enough_and_a_question_beside_it_changes_nothing():
-    assert salience("How are you? I walked the dog. I'm allergic to wasps, did I tell you that. Bye!") == "allergy"
-    assert salience("Lovely weather.\n- My passport expires on 3 May\n- and so on") == "deadline"
+    assert find_salience("How are you? I walked the dog. I'm allergic to wasps, did I tell you that. Bye!") == "allergy"
+    assert find_salience("Lovely weather.\n- My passport expires on 3 May\n- and so on") == "deadline"
 
 
 def test_long_texts_without_an_end_take_no_time():
-    assert salience("never " * 20_000) is None
-    assert salience("a." * 20_000) is None
+    assert find_salience("never " * 20_000) is None
+    assert find_salience("a." * 20_000) is None

@@ -10,8 +10,8 @@ import numpy as np
 from recollect import Memory, Message
 from recollect.domain.items import ItemKind
 from recollect.domain.links import LinkKind
-from recollect.methods.remem.index import Indexer
-from recollect.methods.remem.replies import ExtractedFact, ExtractedFacts, ExtractedGist, ExtractedGists
+from recollect.methods.remem.extraction_replies import ExtractedGist, ExtractedGists, ExtractedTriple, ExtractedTriples
+from recollect.methods.remem.indexer import Indexer
 from recollect.methods.remem.settings import IndexSettings
 from recollect.recipes import Recipe
 from recollect.testing.models import FunctionModel, HashEmbedder
@@ -42,9 +42,9 @@ def reply(prompt, answer_type):
             gists.append(gist(words, number))
     if answer_type is ExtractedGists:
         return ExtractedGists(gists=tuple(gists))
-    assert answer_type is ExtractedFacts
+    assert answer_type is ExtractedTriples
     facts = [fact(one.text.split()[0], "told", one.text.partition(" ")[2], *one.messages) for one in gists]
-    return ExtractedFacts(facts=tuple(facts))
+    return ExtractedTriples(facts=tuple(facts))
 
 
 def gist(text, *messages, **times):
@@ -52,7 +52,7 @@ def gist(text, *messages, **times):
 
 
 def fact(subject, predicate, object_, *messages, **times):
-    return ExtractedFact(subject=subject, predicate=predicate, object=object_, messages=messages or (1,), **times)
+    return ExtractedTriple(subject=subject, predicate=predicate, object=object_, messages=messages or (1,), **times)
 
 
 def recipe(**settings):

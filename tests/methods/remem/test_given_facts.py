@@ -15,8 +15,8 @@ async def test_messages_that_a_fact_comes_from_are_read_all_the_same():
         for job in await bank.jobs():
             await bank.drop_job(job.id)
         await bank.add_facts(GIVEN)
-        assert await bank.reread() == 2
-        await bank.work()
+        assert await bank.backfill() == 2
+        await bank.run_jobs()
         assert (await held(bank, ItemKind.TRIPLE)).keys() == {
             "Toby is a beagle",
             "Toby told slept.",
@@ -29,7 +29,7 @@ async def test_what_is_read_anew_does_not_take_the_place_of_a_given_fact():
         bank = await memory.bank("bank")
         await bank.retain(said("Toby slept."), session="s")
         await bank.add_facts(GIVEN)
-        assert await bank.work() == ()
+        assert await bank.run_jobs() == ()
         assert (await held(bank, ItemKind.TRIPLE)).keys() == {"Toby is a beagle", "Toby told slept."}
 
 

@@ -9,35 +9,35 @@ from hypothesis import strategies as st
 
 from recollect.domain.time import Interval, Precision
 from recollect.domain.triples import Aggregation, Comparison, Ordering, TimeFilter
-from recollect.methods.remem.arguments import Misunderstood, Request, read_time, understood
+from recollect.methods.remem.arguments import InvalidCall, ToolCall, parse_call, read_time
 from recollect.methods.remem.schemas import TOOLS, Tool
-from recollect.text.when import describe
-from recollect.text.when.iso import read_date
+from recollect.text.time_expressions import describe_interval
+from recollect.text.time_expressions.iso import parse_iso_date
 
 EAST = timezone(timedelta(hours=5))
 NOW = datetime(2024, 6, 5, 12, tzinfo=UTC)
 
 
 def meant(tool, **arguments):
-    return understood(tool, arguments, NOW)
+    return parse_call(tool, arguments, NOW)
 
 
 def problem(tool, **arguments):
-    with pytest.raises(Misunderstood) as caught:
+    with pytest.raises(InvalidCall) as caught:
         meant(tool, **arguments)
     return str(caught.value)
 
 
 def test_a_call_without_times_has_no_filter():
-    assert meant("semantic_retrieve", query=" Who sang? ") == Request(tool=Tool.SEMANTIC, query="Who sang?")
+    assert meant("semantic_retrieve", query=" Who sang? ") == ToolCall(tool=Tool.SEMANTIC, query="Who sang?")
 
 
 def test_ge_and_le_are_meant_where_no_operator_is_given():
     request = meant("lexical_retrieve", query="choir", start_time="1950", end_time="1960")
     assert request.when == TimeFilter(
-        start=read_date("1950", UTC),
+        start=parse_iso_date("1950", UTC),
         start_operator=Comparison.GE,
-        end=read_date("1960", UTC),
+        end=parse_iso_date("1960", UTC),
         end_operator=Comparison.LE,
     )
 
@@ -53,7 +53,7 @@ def test_every_operator_can_be_given_on_both_sides(operator):
         end_operator=operator.value,
     )
     assert (request.when.start_operator, request.when.end_operator) == (operator, operator)
-    assert request.when.start == read_date("1960", UTC)
+    assert request.when.start == parse_iso_date("1960", UTC)
 
 
 def test_an_operator_without_its_time_has_no_effect():
@@ -73,7 +73,7 @@ def test_all_arguments_of_find_entity_contexts_are_read():
         offset=4,
         aggregation="count_unique_objects",
     )
-    assert request == Request(
+    assert request == ToolCall(
         tool=Tool.ENTITY,
         subject="E1",
         predicate="was the R3 of",
@@ -88,7 +88,7 @@ def test_all_arguments_of_find_entity_contexts_are_read():
 @pytest.mark.parametrize("empty", [None, "", "  "])
 def test_what_is_empty_counts_as_left_out(empty):
     request = meant("find_entity_contexts", subject="E1", object=empty, limit=empty, ordering=empty, end_time=empty)
-    assert request == Request(tool=Tool.ENTITY, subject="E1")
+    assert request == ToolCall(tool=Tool.ENTITY, subject="E1")
 
 
 @pytest.mark.parametrize("three", [3, 3.0, "3", " 3 "])
@@ -159,7 +159,7 @@ def test_a_correction_says_what_is_wrong_and_what_can_be_written(tool, arguments
     ],
 )
 def test_times_are_read_as_exactly_as_they_are_written(text, when):
-    assert describe(read_time(text, NOW)) == when
+    assert describe_interval(read_time(text, NOW)) == when
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ def test_a_time_of_day_that_does_not_exist_is_not_read(text):
 
 
 def test_dates_are_in_the_zone_of_the_question():
-    assert read_time("1955", NOW.astimezone(EAST)) == read_date("1955", EAST)
-    assert read_time("May 2023", NOW.astimezone(EAST)) == read_date("2023-05", EAST)
+    assert read_time("1955", NOW.astimezone(EAST)) == parse_iso_date("1955", EAST)
+    assert read_time("May 2023", NOW.astimezone(EAST)) == parse_iso_date("2023-05", EAST)
 
 
 @pytest.mark.parametrize(
@@ -203,14 +203,14 @@ def test_a_minute_is_a_minute_long(text):
 
 
 def test_a_second_is_no_minute():
-    assert read_time("2025-01-20T14:28:40+00:00", NOW) == read_date("2025-01-20T14:28:40", UTC)
+    assert read_time("2025-01-20T14:28:40+00:00", NOW) == parse_iso_date("2025-01-20T14:28:40", UTC)
 
 
 @drawn(st.dates(min_value=date(1500, 1, 1), max_value=date(2099, 12, 31)), st.sampled_from("dmy"))
 def test_a_time_as_observations_show_it_can_be_given_back(day, precision):
     iso = {"d": day.isoformat(), "m": day.isoformat()[:7], "y": day.isoformat()[:4]}[precision]
-    shown = describe(read_date(iso, UTC))
-    assert read_time(shown, NOW) == read_date(iso, UTC)
+    shown = describe_interval(parse_iso_date(iso, UTC))
+    assert read_time(shown, NOW) == parse_iso_date(iso, UTC)
 
 
 _VALUE = st.one_of(
@@ -229,8 +229,8 @@ _NAMES = st.sampled_from(sorted({one.name for tool in TOOLS for one in tool.argu
 @drawn(st.one_of(st.sampled_from([one.value for one in Tool]), st.text()), st.dictionaries(_NAMES, _VALUE))
 def test_whatever_is_written_is_understood_or_corrected(tool, arguments):
     request = None
-    with suppress(Misunderstood):
-        request = understood(tool, arguments, NOW)
+    with suppress(InvalidCall):
+        request = parse_call(tool, arguments, NOW)
     if request is not None:
         assert request.tool == tool
         hash(request)  # repeated calls are known by it

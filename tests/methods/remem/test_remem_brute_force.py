@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toolbank import EMBEDDER, bank, context, date, fact, gist, ids, synonym, tools
 
-from recollect.domain.held import held, meets
 from recollect.domain.links import LinkKind
-from recollect.domain.triples import Comparison, TimeFilter, phrase_key
+from recollect.domain.triples import Comparison, TimeFilter, fold_phrase
+from recollect.domain.validity import matches_filter, validity_of
 
 PEOPLE = ("Ada", "ADA ", "Ben", "Cleo")
 DEEDS = ("sang in", "left", "Sang  in")
@@ -68,13 +68,13 @@ def wanted(said):
 
 
 def fitting(items, said):
-    return [one for one in items if meets(held(one), wanted(said))]
+    return [one for one in items if matches_filter(validity_of(one), wanted(said))]
 
 
 def with_phrases(facts, phrases):
     """The facts whose phrases are these."""
-    keys = {place: phrase_key(phrase) for place, phrase in phrases.items()}
-    return [one for one in facts if all(phrase_key(getattr(one.triple, place)) == key for place, key in keys.items())]
+    keys = {place: fold_phrase(phrase) for place, phrase in phrases.items()}
+    return [one for one in facts if all(fold_phrase(getattr(one.triple, place)) == key for place, key in keys.items())]
 
 
 def joined(items, others, links, kind):
@@ -93,8 +93,8 @@ def by_time(facts, ordering):
     if ordering is None:
         return facts
     if ordering == "asc":
-        return sorted(facts, key=lambda one: (held(one).start[0], held(one).end[1]))
-    return sorted(facts, key=lambda one: (-held(one).end[1], -held(one).start[0]))
+        return sorted(facts, key=lambda one: (validity_of(one).start[0], validity_of(one).end[1]))
+    return sorted(facts, key=lambda one: (-validity_of(one).end[1], -validity_of(one).start[0]))
 
 
 seeds = st.integers(0, 2**32)
@@ -130,8 +130,8 @@ def test_find_entity_contexts(seed):
         assert (ids(found.gists), found.gists_total) == ([one.id for one in near][:3], len(near))
         assert counts == [
             len(fit),
-            len({phrase_key(one.triple.subject) for one in fit}),
-            len({phrase_key(one.triple.object) for one in fit}),
+            len({fold_phrase(one.triple.subject) for one in fit}),
+            len({fold_phrase(one.triple.object) for one in fit}),
         ]
 
     asyncio.run(check())

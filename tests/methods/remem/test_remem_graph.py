@@ -9,9 +9,9 @@ from indexing_bank import AT, NOW, Pointing, edges, held, opened, recipe, reply,
 from recollect import Message
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import Link, LinkKind
-from recollect.methods.remem.graph import context_links
-from recollect.methods.remem.replies import ExtractedGists
-from recollect.store.optimistic import derive_changes
+from recollect.methods.remem.extraction_replies import ExtractedGists
+from recollect.methods.remem.graph import make_context_links
+from recollect.store.commit_retry import derive_changes
 from recollect.testing.models import FunctionModel
 
 
@@ -23,13 +23,13 @@ def item(id_, *sources):
 
 def test_context_edges_are_heavier_where_a_message_is_shared():
     gists, triples = [item("g1", "m1", "m2"), item("g2", "m3")], [item("t1", "m2"), item("t2", "m4", "m3")]
-    assert list(context_links(gists, triples)) == [
+    assert list(make_context_links(gists, triples)) == [
         Link(source="g1", target="t1", kind=LinkKind.CONTEXT, weight=1.0),
         Link(source="g1", target="t2", kind=LinkKind.CONTEXT, weight=0.5),
         Link(source="g2", target="t1", kind=LinkKind.CONTEXT, weight=0.5),
         Link(source="g2", target="t2", kind=LinkKind.CONTEXT, weight=1.0),
     ]
-    assert list(context_links(gists, [])) == []
+    assert list(make_context_links(gists, [])) == []
 
 
 VECTORS = {"Oak": (1.0, 0.0), "Ash": (0.8, 0.6), "Elm": (0.798, 0.6026574), "Yew": (0.0, 0.0, 1.0)}
@@ -97,7 +97,7 @@ async def test_what_is_replaced_or_forgotten_is_nobodys_synonym():
 def _causes(indexer, messages):
     from recollect.domain.changes import Changeset
 
-    return indexer.causes(Changeset(messages=tuple(messages)), NOW)
+    return indexer.plan_jobs(Changeset(messages=tuple(messages)), NOW)
 
 
 async def test_a_bank_that_has_moved_on_is_met_again():
@@ -121,7 +121,7 @@ async def test_a_bank_that_has_moved_on_is_met_again():
         changes = await derive_changes(bank._store, derive)
         assert len([link for link in changes.links if link.kind is LinkKind.SYNONYMY]) == 1
         assert len(model.prompts) == asked
-        assert changes.seen == (await bank._store.known([], [])).version
+        assert changes.expected_version == (await bank._store.look_up([], [])).version
 
 
 async def test_no_gists_no_edges():

@@ -15,12 +15,12 @@ from recollect.domain.messages import Role
 from recollect.domain.queries import Scope
 from recollect.domain.triples import TriplePattern
 from recollect.errors import InvalidReply, ModelUnavailable
-from recollect.methods.remem.index import KIND, Indexer
-from recollect.methods.remem.replies import ExtractedFacts, ExtractedGists
-from recollect.store.optimistic import derive_changes
+from recollect.methods.remem.extraction_replies import ExtractedGists, ExtractedTriples
+from recollect.methods.remem.indexer import KIND, Indexer
+from recollect.store.commit_retry import derive_changes
 from recollect.testing.models import FunctionModel, ScriptedModel
-from recollect.text.fence import DATA_RULE
-from recollect.text.when.iso import read_date
+from recollect.text.fencing import DATA_RULE
+from recollect.text.time_expressions.iso import parse_iso_date
 
 GISTS = ExtractedGists(
     gists=(
@@ -28,7 +28,7 @@ GISTS = ExtractedGists(
         gist("Ada bought 3 cows from Peter.", 2),
     )
 )
-FACTS = ExtractedFacts(
+FACTS = ExtractedTriples(
     facts=(
         fact("Ada", "completed", "fence fixing", 1, point_in_time="2024-04-29"),
         fact("Ada", "bought", "3 cows", 2),
@@ -77,7 +77,7 @@ async def test_gists_are_nodes_with_their_time_and_scope():
     cows, fence = await bank._store.items_of([ItemKind.GIST])
     assert fence.text == "[1 May 2024, 2:28 pm] Ada fixed the fence last Monday (29 April 2024)."
     assert (fence.sources, fence.mentioned, fence.recorded) == (("m0",), AT, NOW)
-    assert [one.interval for one in fence.occurrences] == [read_date("2024-04-29", AT.tzinfo)]
+    assert [one.interval for one in fence.occurrences] == [parse_iso_date("2024-04-29", AT.tzinfo)]
     assert (cows.sources, cows.occurrences, cows.mentioned) == (("m1",), (), AT + timedelta(minutes=1))
     assert fence.order < cows.order
 
@@ -90,7 +90,7 @@ async def test_facts_are_relation_edges_with_their_qualifiers():
         ("Ada bought 3 cows", ("m1",)),
     ]
     fixing, bought = page.items
-    assert fixing.triple.start == fixing.triple.end == read_date("2024-04-29", AT.tzinfo)
+    assert fixing.triple.start == fixing.triple.end == parse_iso_date("2024-04-29", AT.tzinfo)
     assert (bought.triple.start, bought.triple.end, bought.occurrences) == (None, None, ())
     assert (bought.mentioned, bought.kind) == (AT + timedelta(minutes=1), ItemKind.TRIPLE)
 
@@ -138,7 +138,7 @@ async def test_names_are_mentioned_by_gists_and_triples():
 
 def test_new_messages_cause_a_job_a_session_when_it_has_settled():
     indexer = Indexer(None)
-    assert (indexer.kind, indexer.causes(Changeset(), NOW)) == ("remem.index", ())
+    assert (indexer.kind, indexer.plan_jobs(Changeset(), NOW)) == ("remem.index", ())
 
 
 async def test_a_job_waits_until_the_session_is_still():
@@ -196,7 +196,7 @@ async def read_sessions(sessions, lanes):
         bank = await memory.bank("bank")
         for number, texts in enumerate(sessions):
             await bank.retain(said(*texts, first=10 * number), session=f"s{number}")
-        assert await bank.work() == ()
+        assert await bank.run_jobs() == ()
         items, context, _ = await graph(bank)
         return sorted((one.operation, one.subject, one.text) for one in model.prompts), items, context
 
@@ -216,7 +216,7 @@ async def test_names_in_use_are_shown_with_every_chunk_the_most_mentioned_first(
         bank = await memory.bank("bank")
         for number, texts in enumerate(SESSIONS):
             await bank.retain(said(*texts, first=10 * number), session=f"s{number}")
-        await bank.work()
+        await bank.run_jobs()
     assert [(one.subject, one.operation, names_in(one)) for one in model.prompts] == [
         (session, operation, ["Toby", "Miso", "Owen"])
         for session in ("s0#0", "s1#0")
@@ -276,7 +276,7 @@ async def test_a_name_taken_from_those_in_use_goes_with_the_message_that_told_it
         assert gists["Ben snored."].sources == ("m1",)
         await bank.forget(messages="m0")
         assert not any("Toby" in gist.text for gist in await bank._store.items_of([ItemKind.GIST]))
-        await bank.work()
+        await bank.run_jobs()
         left = {gist.text.partition("] ")[2] for gist in await bank._store.items_of([ItemKind.GIST])}
         assert left == {"Ben snored.", "He went to the wedding."}
 
@@ -309,12 +309,12 @@ async def test_read_bit_by_bit_the_graph_is_the_same_as_read_at_once():
 
 async def test_a_second_reading_takes_the_place_of_the_first():
     """A killed worker's job is done again: the same ids, nothing twice; what is no more found is superseded."""
-    fewer = ExtractedGists(gists=GISTS.gists[:1]), ExtractedFacts(facts=FACTS.facts[1:2])
+    fewer = ExtractedGists(gists=GISTS.gists[:1]), ExtractedTriples(facts=FACTS.facts[1:2])
     model = ScriptedModel([GISTS, FACTS, *fewer])
     bank = await indexed("Fence.", "Cows.", model=model)
     before = {item.id: item for item in await bank._store.items_of([ItemKind.GIST, ItemKind.TRIPLE])}
     indexer = bank._method(None).consolidators[0]
-    (job,) = indexer.causes(Changeset(messages=tuple(await bank.messages())), NOW)
+    (job,) = indexer.plan_jobs(Changeset(messages=tuple(await bank.messages())), NOW)
     derive = await indexer.consolidate(job, bank._store, NOW + timedelta(days=9))
     await bank._store.commit(await derive_changes(bank._store, derive))
     after = {item.id: item for item in await bank._store.items_of([ItemKind.GIST, ItemKind.TRIPLE])}
@@ -339,7 +339,7 @@ async def test_what_is_left_of_a_torn_gist_is_read_again():
     assert await held(bank, ItemKind.TRIPLE) == {"Toby told sleeps.": ("m2",)}
     (job,) = await bank.jobs()
     assert (job.id, job.state, job.messages) == ("remem.index:s", JobState.WAITING, ("m1",))
-    assert await bank.work() == ()
+    assert await bank.run_jobs() == ()
     assert await held(bank, ItemKind.GIST) == {"Toby sleeps.": ("m2",), "And he came from Leeds.": ("m1",)}
     assert await held(bank, ItemKind.TRIPLE) == {"Toby told sleeps.": ("m2",), "And told he came from Leeds.": ("m1",)}
 
@@ -349,7 +349,7 @@ async def test_what_was_read_of_the_rest_alone_is_not_told_twice():
     before = await held(bank, ItemKind.GIST)
     assert before == {"Ben bought a van. And Ada drove it!": ("m0", "m1"), "And Ada drove it!": ("m1",)}
     await bank.forget(messages="m0")
-    assert await bank.work() == ()
+    assert await bank.run_jobs() == ()
     gists = await bank._store.items_of([ItemKind.GIST], superseded=True)
     assert sorted((item.superseded is None, item.sources) for item in gists) == [(False, ("m1",)), (True, ("m1",))]
     assert await held(bank, ItemKind.TRIPLE) == {"And told Ada drove it!": ("m1",)}
@@ -363,7 +363,7 @@ async def test_with_a_name_from_elsewhere_the_rest_is_not_told_twice_and_elsewhe
             gists.append(gist(" ".join(words for _, words in told), *(number for number, _ in told)))
         if answer_type is ExtractedGists:
             return ExtractedGists(gists=tuple(gists))
-        return ExtractedFacts(facts=tuple(fact("Zoe", "told", one.text, *one.messages) for one in gists))
+        return ExtractedTriples(facts=tuple(fact("Zoe", "told", one.text, *one.messages) for one in gists))
 
     model = FunctionModel(answer)
     async with opened(model=model) as memory:
@@ -374,7 +374,7 @@ async def test_with_a_name_from_elsewhere_the_rest_is_not_told_twice_and_elsewhe
         before = await held(bank, ItemKind.TRIPLE)
         asked = len(model.prompts)
         await bank.forget(messages="m3")
-        assert await bank.work() == ()
+        assert await bank.run_jobs() == ()
         assert {prompt.subject for prompt in model.prompts[asked:]} == {"s2#0"}
         gists = await bank._store.items_of([ItemKind.GIST])
         assert sorted(item.sources for item in gists) == [("m0",), ("m0", "m1"), ("m1",), ("m2", "m0")]
@@ -385,7 +385,7 @@ async def test_with_a_name_from_elsewhere_the_rest_is_not_told_twice_and_elsewhe
 
 async def test_words_repeated_without_citing_them_go_with_them():
     told = ExtractedGists(gists=(gist("Ada's door opens with 48151623.", 2),))
-    facts = ExtractedFacts(facts=(fact("door", "opens with", "48151623", 2),))
+    facts = ExtractedTriples(facts=(fact("door", "opens with", "48151623", 2),))
     bank = await indexed("My code is 48151623.", "That is for the door.", model=ScriptedModel([told, facts]))
     assert await held(bank, ItemKind.GIST) == {"Ada's door opens with 48151623.": ("m1", "m0")}
     assert await held(bank, ItemKind.TRIPLE) == {"door opens with 48151623": ("m1", "m0")}
@@ -413,7 +413,7 @@ async def test_a_chunk_that_cannot_be_read_is_left_to_a_job_of_its_own():
     down = True
 
     def answer(prompt, answer_type):
-        if down and "Ben" in prompt.text and answer_type is ExtractedFacts:
+        if down and "Ben" in prompt.text and answer_type is ExtractedTriples:
             raise InvalidReply("no sense", "xyz")
         return reply(prompt, answer_type)
 
@@ -427,7 +427,7 @@ async def test_a_chunk_that_cannot_be_read_is_left_to_a_job_of_its_own():
         assert (job.id, job.messages) == ("remem.index#1:s", ("m1",))
         down = False
         await bank.retry_job(job.id)
-        assert await bank.work() == ()
+        assert await bank.run_jobs() == ()
         assert set(await held(bank, ItemKind.GIST)) == {"Toby slept.", "Ben left.", "Ada sang."}
 
 
@@ -436,7 +436,7 @@ async def test_where_no_chunk_can_be_read_the_job_fails(error):
     async with opened(model=ScriptedModel([error] * 3), recipe=recipe(chunk_tokens=30)) as memory:
         bank = await memory.bank("bank")
         await bank.retain(said("Toby slept.", "Ben left."), session="s")
-        assert len(await bank.work()) == 1
+        assert len(await bank.run_jobs()) == 1
         (job,) = await bank.jobs()
         assert job.messages == ("m0", "m1")
         assert job.error == f"{type(error).__name__}: {error}"
@@ -448,7 +448,7 @@ async def test_where_no_chunk_can_be_read_the_job_fails(error):
     [
         ExtractedGists(gists=(gist("Toby slept.", 3),)),
         ExtractedGists(gists=(gist("[1 May 2024, 2:28 pm]", 1),)),
-        ExtractedFacts(facts=(fact("Toby", "did", "sleep", 3),)),
+        ExtractedTriples(facts=(fact("Toby", "did", "sleep", 3),)),
     ],
 )
 async def test_what_names_no_message_or_says_nothing_is_refused(spoilt):

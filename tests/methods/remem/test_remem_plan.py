@@ -4,7 +4,7 @@ import pytest
 from toolbank import look, step
 
 from recollect.errors import InvalidInput
-from recollect.methods.remem.plan import arguments_of, steps_for
+from recollect.methods.remem.planning import count_steps, list_arguments
 from recollect.methods.remem.settings import ReactSettings, ToolSettings
 
 SETTINGS = ReactSettings()
@@ -45,17 +45,17 @@ RECOLLECTING = [
 
 @pytest.mark.parametrize("question", REASONING)
 def test_counting_measuring_ordering_and_relating_get_the_steps_for_reasoning(question):
-    assert steps_for(question, SETTINGS) == 5
+    assert count_steps(question, SETTINGS) == 5
 
 
 @pytest.mark.parametrize("question", RECOLLECTING)
 def test_anything_else_gets_the_steps_for_recollecting(question):
-    assert steps_for(question, SETTINGS) == 3
+    assert count_steps(question, SETTINGS) == 3
 
 
 def test_both_numbers_can_be_set():
     settings = ReactSettings(recollecting=2, reasoning=7)
-    assert (steps_for("Who sang?", settings), steps_for("How many sang?", settings)) == (2, 7)
+    assert (count_steps("Who sang?", settings), count_steps("How many sang?", settings)) == (2, 7)
 
 
 @pytest.mark.parametrize("settings", [{"recollecting": 1}, {"reasoning": 1}, {"reasoning": -1}])
@@ -71,7 +71,7 @@ def test_a_tool_shows_at_least_one_thing(settings):
 
 
 def test_arguments_are_what_is_not_empty():
-    assert arguments_of(look("tea")) == {"query": "tea"}
+    assert list_arguments(look("tea")) == {"query": "tea"}
     entity = step("find_entity_contexts", subject="Ada", object="", limit=0, offset=2, gist_id=0, aggregation=" ")
-    assert arguments_of(entity) == {"subject": "Ada", "offset": 2}
-    assert arguments_of(step("output_answer", answer="Ada", thought="Done.")) == {"answer": "Ada"}
+    assert list_arguments(entity) == {"subject": "Ada", "offset": 2}
+    assert list_arguments(step("output_answer", answer="Ada", thought="Done.")) == {"answer": "Ada"}

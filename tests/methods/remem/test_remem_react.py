@@ -24,10 +24,10 @@ from recollect.domain.items import ItemKind
 from recollect.domain.queries import Scope
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidReply, ModelUnavailable, NoModel
-from recollect.methods.remem.conclude import Reflected
-from recollect.methods.remem.react import RecollectionResponder
+from recollect.methods.remem.conclusion import TimelineReply
 from recollect.methods.remem.settings import ReactSettings, ToolSettings
-from recollect.models.language import Role
+from recollect.methods.remem.tool_loop import RecollectionResponder
+from recollect.models.language import ModelRole
 
 QUESTION = "Who sang in the opera?"
 REASONING = "Who sang in the opera before 1950?"
@@ -37,7 +37,7 @@ async def respond(store, *replies, asked=None, settings=None, follow=None):
     """What is answered by a model that gives these replies, and the model."""
     built = parts(*replies)
     responder = RecollectionResponder(built, settings or ReactSettings())
-    more = {} if follow is None else {"follow": follow}
+    more = {} if follow is None else {"listener": follow}
     response = await responder.respond(asked or query(QUESTION), store, **more)
     return response.answer, built.model
 
@@ -64,9 +64,9 @@ async def test_look_explore_answer():
         )
     assert (answer.text, answer.abstained) == ("Ada", False)
     assert [prompt.operation for prompt in model.prompts] == ["remem.step"] * 3 + ["remem.answer"]
-    assert {prompt.role for prompt in model.prompts} == {Role.ANSWER}
+    assert {prompt.role for prompt in model.prompts} == {ModelRole.ANSWER}
     assert {prompt.subject for prompt in model.prompts} == {QUESTION}
-    assert model.left == 0
+    assert model.replies_left == 0
 
 
 async def test_each_step_sees_thoughts_calls_and_observations_of_all_before():
@@ -158,7 +158,7 @@ async def test_after_the_last_step_comes_the_end_whatever_was_called(question, s
     async with choir() as store:
         answer, model = await respond(store, *looks, concludes("Ada", 1), asked=query(question))
     assert len(steps_of(model)) == steps
-    assert model.left == 0
+    assert model.replies_left == 0
     assert "not made, since this was the last step" in answer.trace[-2].detail
     assert section(model.prompts[-1], "draft") == []
 
@@ -261,7 +261,7 @@ def reflected(**changes):
         "abstained": False,
         "citations": (1,),
     }
-    return Reflected(**{**given, **changes})
+    return TimelineReply(**{**given, **changes})
 
 
 async def test_tiser_has_the_answer_reasoned_out_over_a_timeline():
@@ -300,7 +300,7 @@ async def test_messages_that_wait_to_be_read_are_told():
         answer, _ = await respond(store)
     (note,) = answer.receipt.notes
     assert note.startswith("messages of which no gists or facts were made so far: 2; ")
-    assert "bank.reread()" in note
+    assert "bank.backfill()" in note
 
 
 async def test_an_empty_bank_says_what_makes_gists():

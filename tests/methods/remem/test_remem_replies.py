@@ -7,11 +7,11 @@ from indexing_bank import NOW, fact, gist
 
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.time import Precision
-from recollect.methods.remem.facts import triples_of
-from recollect.methods.remem.gists import gists_of, stamped
-from recollect.methods.remem.replies import MOST_FACTS, MOST_GISTS, ExtractedFacts, ExtractedGists
+from recollect.methods.remem.extraction_replies import MOST_FACTS, MOST_GISTS, ExtractedGists, ExtractedTriples
+from recollect.methods.remem.facts import make_triples
+from recollect.methods.remem.gists import make_gists, stamp_text
 from recollect.retain.chunks import Chunk
-from recollect.text.when.iso import read_date
+from recollect.text.time_expressions.iso import parse_iso_date
 
 ZONE = timezone(timedelta(hours=2))
 AT = datetime(2025, 1, 20, 14, 28, tzinfo=ZONE)
@@ -23,15 +23,17 @@ def message(position, text="Words.", **more):
 
 
 def chunk(*messages, context=()):
-    return Chunk(context=context, messages=messages or (message(0), message(1)), tokens=30, agent="Iris", named=True)
+    return Chunk(
+        context=context, messages=messages or (message(0), message(1)), tokens=30, agent="Iris", names_agent=True
+    )
 
 
 def gists(*told, of=None):
-    return gists_of(ExtractedGists(gists=told), of or chunk(), NOW)
+    return make_gists(ExtractedGists(gists=told), of or chunk(), NOW)
 
 
 def triples(*told, of=None):
-    return triples_of(ExtractedFacts(facts=told), of or chunk(), NOW)
+    return make_triples(ExtractedTriples(facts=told), of or chunk(), NOW)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +41,7 @@ def triples(*told, of=None):
     [(14, 28, "2:28 pm"), (0, 5, "12:05 am"), (12, 0, "12:00 pm"), (11, 59, "11:59 am"), (23, 1, "11:01 pm")],
 )
 def test_a_gist_begins_with_the_moment_of_its_message(hour, minute, shown):
-    assert stamped("Ada rose.", AT.replace(hour=hour, minute=minute)) == f"[20 January 2025, {shown}] Ada rose."
+    assert stamp_text("Ada rose.", AT.replace(hour=hour, minute=minute)) == f"[20 January 2025, {shown}] Ada rose."
 
 
 @pytest.mark.parametrize(
@@ -90,8 +92,8 @@ def test_ids_are_told_by_the_messages_and_not_by_what_is_said():
 )
 def test_qualifiers_are_kept_as_exact_as_they_are(times, start, end, whole):
     (item,) = triples(fact("Ada", "was", "Queen", 1, **times))
-    assert item.triple.start == (start and read_date(start, ZONE))
-    assert item.triple.end == (end and read_date(end, ZONE))
+    assert item.triple.start == (start and parse_iso_date(start, ZONE))
+    assert item.triple.end == (end and parse_iso_date(end, ZONE))
     held = [(one.interval.precision, one.interval.duration and one.interval.duration.days) for one in item.occurrences]
     assert held == ([whole] if whole else [])
 
@@ -105,7 +107,7 @@ def test_times_in_order_by_their_offsets_alone_are_read_by_those():
     (item,) = triples(fact("Ada", "ran", "home", 1, start_time="2024-05-03T23:00Z", end_time="2024-05-04"))
     assert item.triple.start.start == datetime(2024, 5, 3, 23, tzinfo=UTC)
     (item,) = triples(fact("Ada", "ran", "home", 1, start_time="2024-05-03T23:30Z", end_time="2024-05-03"))
-    assert item.triple.end == read_date("2024-05-03", UTC)
+    assert item.triple.end == parse_iso_date("2024-05-03", UTC)
 
 
 def test_phrases_are_on_one_line():
@@ -128,7 +130,7 @@ def test_phrases_are_on_one_line():
         (lambda: fact("x", "is", "y", 1, start_time="2024", end_time="2023"), "before it starts"),
         (lambda: fact("x", "is", "y", 1, point_in_time="2024", end_time="2024"), "alone"),
         (lambda: fact("x", "is", "y", 1, point_in_time="May 2024"), "no date"),
-        (lambda: ExtractedFacts(facts=(fact("x", "is", "y", 1),) * (MOST_FACTS + 1)), "too many"),
+        (lambda: ExtractedTriples(facts=(fact("x", "is", "y", 1),) * (MOST_FACTS + 1)), "too many"),
     ],
 )
 def test_what_no_reply_may_break(make, what):
@@ -137,9 +139,9 @@ def test_what_no_reply_may_break(make, what):
 
 
 def test_a_reply_without_sources_is_refused():
-    from recollect.methods.remem.replies import ExtractedFact, ExtractedGist
+    from recollect.methods.remem.extraction_replies import ExtractedGist, ExtractedTriple
 
     with pytest.raises(ValueError, match="no message"):
         ExtractedGist(text="Ada rose.", messages=())
     with pytest.raises(ValueError, match="no message"):
-        ExtractedFact(subject="a", predicate="b", object="c", messages=())
+        ExtractedTriple(subject="a", predicate="b", object="c", messages=())

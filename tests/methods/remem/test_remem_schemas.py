@@ -5,7 +5,7 @@ import json
 
 from toolbank import choir, query, tools
 
-from recollect.methods.remem.prompts import step_prompt
+from recollect.methods.remem.prompts import build_step_prompt
 from recollect.methods.remem.schemas import TOOLS
 from recollect.methods.remem.tools import Toolkit
 
@@ -75,7 +75,7 @@ def test_an_argument_means_the_same_whichever_tool_takes_it():
 
 
 def test_the_prompt_tells_every_tool_and_every_argument():
-    system = step_prompt(query(), (), (), 1, 3).system
+    system = build_step_prompt(query(), (), (), 1, 3).system
     for name, arguments in TABLE_1.items():
         assert f"- {name}({', '.join(arguments)}): " in system
         assert all(f"- {argument}: " in system for argument in arguments)

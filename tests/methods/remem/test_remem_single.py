@@ -11,7 +11,7 @@ from recollect.domain.queries import Scope
 from recollect.errors import InvalidReply, ModelUnavailable
 from recollect.methods.remem.settings import ToolSettings
 from recollect.methods.remem.single import SinglePassResponder
-from recollect.models.language import Role
+from recollect.models.language import ModelRole
 
 QUESTION = "Who sang in the opera?"
 
@@ -25,9 +25,9 @@ async def respond(store, *replies, asked=None, settings=None, **more):
 async def test_one_retrieval_and_one_generation():
     heard = []
     async with choir() as store:
-        answer, model = await respond(store, concludes("Ada", 4), follow=heard.append)
+        answer, model = await respond(store, concludes("Ada", 4), listener=heard.append)
     (prompt,) = model.prompts
-    assert (prompt.operation, prompt.role, prompt.subject) == ("remem.single", Role.ANSWER, QUESTION)
+    assert (prompt.operation, prompt.role, prompt.subject) == ("remem.single", ModelRole.ANSWER, QUESTION)
     lines = re.search(r"<evidence>\n(.*?)\n</evidence>", prompt.text, re.DOTALL)[1].splitlines()
     assert [line[:4] for line in lines] == [f"[{n}] " for n in range(1, 9)]
     assert answer.text == "Ada"

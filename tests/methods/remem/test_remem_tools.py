@@ -27,7 +27,7 @@ from recollect.domain.queries import Scope
 from recollect.domain.triples import TimeFilter
 from recollect.errors import InvalidInput
 from recollect.methods.remem.tools import Toolkit
-from recollect.store.protocol import Selection
+from recollect.store.protocol import ForgetSelection
 from recollect.testing.models import HashEmbedder
 
 
@@ -389,7 +389,7 @@ async def test_what_is_forgotten_between_two_calls_is_not_found_again():
     async with choir() as store:
         kit = tools(store)
         await kit.find_entity_contexts(object="the harbour choir")
-        await store.forget(Selection(messages=("m1",)))
+        await store.forget(ForgetSelection(messages=("m1",)))
         around = await kit.find_gist_contexts("g1")
         again = await kit.find_entity_contexts(object="the harbour choir", predicate="sang in")
     assert "there is no gist 'g1'" in around.correction

@@ -16,17 +16,17 @@ from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.queries import Query, Scope
 from recollect.domain.triples import Triple
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.remem.conclude import Recollected
-from recollect.methods.remem.plan import Planned
+from recollect.methods.remem.conclusion import RecollectionReply
+from recollect.methods.remem.planning import PlannedCall
 from recollect.methods.remem.settings import ToolSettings
 from recollect.methods.remem.tools import Toolkit
 from recollect.recall.pipeline import TemprRetriever
-from recollect.retain.known_names import KnownNames
+from recollect.retain.entity_directory import DirectoryCache
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import FunctionModel, HashEmbedder, ScriptedModel
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
+from recollect.text.time_expressions.iso import parse_iso_date
 from recollect.text.tokens import count_tokens
-from recollect.text.when.iso import read_date
 
 AT = datetime(2023, 5, 8, 14, 10, tzinfo=UTC)
 NOW = datetime(2024, 6, 5, 12, tzinfo=UTC)
@@ -65,7 +65,7 @@ def item(id_, kind, text, **more):
 
 
 def date(text):
-    return None if text is None else read_date(text, UTC)
+    return None if text is None else parse_iso_date(text, UTC)
 
 
 def gist(number, text, *, when=None, **more):
@@ -101,7 +101,7 @@ async def changes(items, links=(), people=()):
         sessions=(Session(id="s1", started=AT),),
         messages=tuple(messages),
         items=tuple(
-            IndexedItem(item=one, vector=vector, terms=np.asarray(terms(one.text), dtype=np.uint32))
+            IndexedItem(item=one, vector=vector, terms=np.asarray(extract_terms(one.text), dtype=np.uint32))
             for one, vector in zip(items, vectors, strict=True)
         ),
         links=tuple(links),
@@ -168,7 +168,7 @@ def choir(**more):
 
 
 def step(tool, thought="Let me see.", **arguments):
-    return Planned(thought=thought, tool=tool, **arguments)
+    return PlannedCall(thought=thought, tool=tool, **arguments)
 
 
 def look(words, **arguments):
@@ -180,12 +180,12 @@ def over(answer="Ada"):
 
 
 def concludes(answer, *citations, abstained=False):
-    return Recollected(reasoning="So it says.", answer=answer, abstained=abstained, citations=citations)
+    return RecollectionReply(reasoning="So it says.", answer=answer, abstained=abstained, citations=citations)
 
 
 def parts(*replies):
     """Parts whose model gives these replies, or is a function."""
     model = FunctionModel(replies[0]) if len(replies) == 1 and callable(replies[0]) else ScriptedModel(replies)
     return Dependencies(
-        embedder=EMBEDDER, retriever=TemprRetriever(EMBEDDER), model=model, names=KnownNames(), clock=lambda: NOW
+        embedder=EMBEDDER, retriever=TemprRetriever(EMBEDDER), model=model, names=DirectoryCache(), clock=lambda: NOW
     )

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from recollect.cli.demo import show_demo
-from recollect.cli.running import usage
+from recollect.cli.runtime import usage_errors
 from recollect.errors import InvalidInput
 from recollect_lab.cli.comparison import show_comparison
-from recollect_lab.cli.rehearsal import SHOWN, show_rehearsal
+from recollect_lab.cli.rehearsal import SHOWN_SECTIONS, show_rehearsal
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -20,7 +20,9 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the store, and say where it is.")] = False,
     recipe: Annotated[
         str | None,
-        typer.Option("--recipe", metavar="NAME", help=f"With recorded replies of a model: {', '.join(SHOWN)}."),
+        typer.Option(
+            "--recipe", metavar="NAME", help=f"With recorded replies of a model: {', '.join(SHOWN_SECTIONS)}."
+        ),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Every recipe with recorded replies, side by side on the same questions.")
@@ -31,7 +33,7 @@ def demo(
     Needs no network, no key and no model. With --recipe, replies that were recorded stand in for a model, and the demo
     shows what the recipe made of the talk, and its answers, instead; with --all, how all of them answered.
     """
-    with usage():
+    with usage_errors():
         _require_demo(recipe, keep, everything)
     if everything:
         show_comparison()
@@ -42,8 +44,8 @@ def demo(
 
 
 def _require_demo(recipe: str | None, keep: bool, everything: bool) -> None:
-    if recipe is not None and recipe not in SHOWN:
-        raise InvalidInput(f"there is no demo of {recipe!r}; there are: {', '.join(SHOWN)}")
+    if recipe is not None and recipe not in SHOWN_SECTIONS:
+        raise InvalidInput(f"there is no demo of {recipe!r}; there are: {', '.join(SHOWN_SECTIONS)}")
     if recipe is not None and everything:
         raise InvalidInput("--recipe shows one and --all shows all; give one of them")
     if keep and (recipe is not None or everything):

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.output import say, say_json
-from recollect.cli.running import chosen, run, usage
+from recollect.cli.output import print_json, print_line
+from recollect.cli.runtime import load_chosen_settings, run, usage_errors
 from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
     from recollect.app import Settings
     from recollect.domain.queries import Effort
     from recollect_lab.datasets.dataset import Dataset
-    from recollect_lab.evals.exam import Progress
+    from recollect_lab.evals.conversation_run import EvalProgress
     from recollect_lab.evals.report import RetrievalReport
 
 
@@ -55,22 +55,22 @@ def retrieval(
 
     Each conversation goes into a bank of its own, in a temporary folder on disk.
     """
-    with usage():
-        settings = chosen(embedder=embedder, reranker=reranker, recipe=recipe, arms=arms)
-        hard = _effort(effort)
-        read = loader(dataset)
+    with usage_errors():
+        settings = load_chosen_settings(embedder=embedder, reranker=reranker, recipe=recipe, arms=arms)
+        hard = _parse_effort(effort)
+        read = find_loader(dataset)
         _check_numbers(limit=limit, depth=depth)
     loaded = read(data)
-    with _banks_in(store) as folder, _progress() as tell:
+    with _open_banks_folder(store) as folder, _show_progress() as tell:
         report = run(
-            _evaluate(loaded, settings, hard, folder, keep=store is not None, limit=limit, depth=depth, tell=tell)
+            _run_evaluation(loaded, settings, hard, folder, keep=store is not None, limit=limit, depth=depth, tell=tell)
         )
     if rows is not None:
         rows.write_text("".join(f"{jsonlib.dumps(row)}\n" for row in report.rows_json()), "utf-8")
-    say_json(report.to_json()) if json else say(report.to_table())
+    print_json(report.to_json()) if json else print_line(report.to_table())
 
 
-async def _evaluate(
+async def _run_evaluation(
     dataset: Dataset,
     settings: Settings,
     effort: Effort,
@@ -79,22 +79,22 @@ async def _evaluate(
     keep: bool,
     limit: int | None,
     depth: int,
-    tell: Callable[[Progress], None],
+    tell: Callable[[EvalProgress], None],
 ) -> RetrievalReport:
-    from recollect.app import embedder_named, ready, reranker_named
-    from recollect_lab.cli.evalbank import EvalBanks, settings_for_report
+    from recollect.app import build_embedder, build_reranker, connect_embedder
+    from recollect_lab.cli.eval_banks import EvalBanks, make_report_settings
     from recollect_lab.evals.retrieval import evaluate_retrieval
     from recollect_lab.reports.provenance import gather_provenance
 
-    embedder = await ready(embedder_named(settings.embedder, api_key=settings.api_key))
-    reranker = reranker_named(settings.reranker, api_key=settings.api_key)
-    described = settings_for_report(settings, effort, embedder, reranker)
+    embedder = await connect_embedder(build_embedder(settings.embedder, api_key=settings.api_key))
+    reranker = build_reranker(settings.reranker, api_key=settings.api_key)
+    described = make_report_settings(settings, effort, embedder, reranker)
     banks = EvalBanks(folder, settings, effort, embedder, reranker, keep=keep)
     provenance = gather_provenance(dataset, settings=described, at=datetime.now(UTC))
     return await evaluate_retrieval(dataset, banks.open, provenance=provenance, depth=depth, limit=limit, progress=tell)
 
 
-def loader(kind: str) -> Callable[[Path], Dataset]:
+def find_loader(kind: str) -> Callable[[Path], Dataset]:
     """What reads files of a kind.
 
     Raises:
@@ -107,7 +107,7 @@ def loader(kind: str) -> Callable[[Path], Dataset]:
     return LOADERS[kind]
 
 
-def _effort(name: str) -> Effort:
+def _parse_effort(name: str) -> Effort:
     from recollect.domain.queries import Effort
 
     try:
@@ -122,7 +122,7 @@ def _check_numbers(*, limit: int | None, depth: int) -> None:
 
 
 @contextmanager
-def _banks_in(store: str | None) -> Iterator[Path]:
+def _open_banks_folder(store: str | None) -> Iterator[Path]:
     """A folder for the banks. $RECOLLECT_STORE is not used: what is measured must not mix with what is remembered.
 
     Raises:
@@ -139,7 +139,7 @@ def _banks_in(store: str | None) -> Iterator[Path]:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[Progress], None]]:
+def _show_progress() -> Iterator[Callable[[EvalProgress], None]]:
     """A bar on stderr, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda progress: None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from recollect_lab.cli.evalcost import cost
+from recollect_lab.cli.eval_cost import cost
 from recollect_lab.cli.evaluate import retrieval
 
 app = typer.Typer(help="Measure, on data with known answers.", rich_markup_mode=None, no_args_is_help=True)

@@ -12,19 +12,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.output import cut, printable, remark, say, say_json, size, strong, table
-from recollect.cli.running import FAILED, failure, run, usage
+from recollect.cli.output import (
+    format_size,
+    format_strong,
+    format_table,
+    make_printable,
+    print_json,
+    print_line,
+    print_note,
+    truncate_text,
+)
+from recollect.cli.runtime import FAILED, report_failure, run, usage_errors
 from recollect.errors import RecollectError
 
 if TYPE_CHECKING:
-    from recollect_lab.recordings import Asked, Entry, Recording, ReplayReport, Upstream
-    from recollect_lab.rehearsals.plans import Plan
+    from recollect_lab.recordings import RecordedReply, Recording, ReplayReport, RequestKey, Upstream
+    from recollect_lab.rehearsals.plans import RehearsalPlan
 
 _SUBJECT = 40
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A recording that comes with recollect, or a ./folder.")]
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="A recording that comes with recollect, or a ./folder.")
+]
 
-Rehearsal = Annotated[
+RehearsalOption = Annotated[
     str | None,
     typer.Option("--rehearsal", metavar="NAME", help="The rehearsal that a ./folder is of; hindsight where left out."),
 ]
@@ -37,36 +48,36 @@ app = typer.Typer(
 
 
 @app.command("list", short_help="List the recorded replies.")
-def list_(name: Name, json: options.Json = False) -> None:
+def list_(name: NameArgument, json: options.Json = False) -> None:
     """List the recorded replies by role, with what each was asked and how long prompt and reply are."""
-    with _opened(name) as recording:
+    with _open_recording(name) as recording:
         entries = recording.entries
     if json:
-        say_json([_entry_json(entry) for entry in entries])
+        print_json([_dump_entry(entry) for entry in entries])
     elif entries:
-        say(entries_block(entries))
+        print_line(format_entries(entries))
     else:
-        remark(f"no replies in recording {name}")
+        print_note(f"no replies in recording {name}")
 
 
 @app.command(short_help="See which recorded replies still fit.")
-def check(name: Name, rehearsal: Rehearsal = None, json: options.Json = False) -> None:
+def check(name: NameArgument, rehearsal: RehearsalOption = None, json: options.Json = False) -> None:
     """Replay the recorded run and list the replies that are stale or missing.
 
     Exit status 1 where a reply is stale or missing, or the run broke off.
     """
-    with _opened(name) as recording:
-        report, problem = _replayed(_plan(name, rehearsal), recording, None)
+    with _open_recording(name) as recording:
+        report, problem = _replay(_choose_plan(name, rehearsal), recording, None)
     _print(report, name, json=json)
     if problem is not None:
-        raise failure(f"the run broke off: {problem}") from problem
-    if not report.fresh:
+        raise report_failure(f"the run broke off: {problem}") from problem
+    if not report.is_fresh:
         raise typer.Exit(FAILED)
 
 
 @app.command(short_help="Record what is stale or missing.")
 def record(
-    name: Name,
+    name: NameArgument,
     upstream: Annotated[
         str, typer.Option("--upstream", metavar="URL", help="The OpenAI-compatible endpoint to ask, up to its /v1.")
     ],
@@ -77,7 +88,7 @@ def record(
         int, typer.Option("--lanes", metavar="N", min=1, help="Ask for so many replies at a time in the background.")
     ] = 1,
     prune: Annotated[bool, typer.Option("--prune", help="Drop the replies that the run did not use.")] = False,
-    rehearsal: Rehearsal = None,
+    rehearsal: RehearsalOption = None,
     json: options.Json = False,
 ) -> None:
     """Do the recorded run once more, ask an endpoint for each reply that is not recorded, and keep it.
@@ -85,50 +96,50 @@ def record(
     What is kept already is not asked for again, so that a run that broke off goes on where it was. The key sent is
     $RECOLLECT_API_KEY; it is not kept.
     """
-    from recollect.app import settings_from
+    from recollect.app import load_settings
     from recollect_lab.recordings import Upstream
 
-    with usage():
-        sender = Upstream(base_url=upstream, api_key=settings_from(os.environ).api_key, model=model)
-    with _opened(name, create=True) as recording:
-        report, problem = _replayed(_plan(name, rehearsal), recording, sender, lanes=lanes)
-        dropped = recording.prune(report.used) if prune and problem is None and report.fresh else ()
+    with usage_errors():
+        sender = Upstream(base_url=upstream, api_key=load_settings(os.environ).api_key, model=model)
+    with _open_recording(name, create=True) as recording:
+        report, problem = _replay(_choose_plan(name, rehearsal), recording, sender, lanes=lanes)
+        dropped = recording.prune(report.used_keys) if prune and problem is None and report.is_fresh else ()
     _print(report, name, json=json)
     if dropped:
-        remark(f"dropped {_replies(len(dropped))} that the run did not use")
+        print_note(f"dropped {_format_replies(len(dropped))} that the run did not use")
     if problem is not None:
-        raise failure(f"the run broke off: {problem}") from problem
-    if not report.fresh:
+        raise report_failure(f"the run broke off: {problem}") from problem
+    if not report.is_fresh:
         raise typer.Exit(FAILED)
 
 
 @contextmanager
-def _opened(name: str, *, create: bool = False) -> Iterator[Recording]:
+def _open_recording(name: str, *, create: bool = False) -> Iterator[Recording]:
     """The recording of that name, or in a folder where it is written as one; ``create`` lets it be empty."""
-    from recollect_lab.recordings import Recording, recording_path
+    from recollect_lab.recordings import Recording, open_recording_folder
 
-    folder = nullcontext(Path(name).expanduser()) if _in_folder(name) else recording_path(name)
+    folder = nullcontext(Path(name).expanduser()) if _is_folder(name) else open_recording_folder(name)
     with ExitStack() as stack:
-        with usage():
+        with usage_errors():
             recording = Recording.open(stack.enter_context(folder), create=create)
         yield recording
 
 
-def _plan(name: str, rehearsal: str | None) -> Plan:
+def _choose_plan(name: str, rehearsal: str | None) -> RehearsalPlan:
     """The rehearsal that a recording is of: that of its name, where it has one."""
-    from recollect_lab.rehearsals.plans import plan_named
+    from recollect_lab.rehearsals.plans import get_plan
 
-    own = "hindsight" if _in_folder(name) else name
-    with usage():
-        return plan_named(rehearsal or own)
+    own = "hindsight" if _is_folder(name) else name
+    with usage_errors():
+        return get_plan(rehearsal or own)
 
 
-def _in_folder(name: str) -> bool:
+def _is_folder(name: str) -> bool:
     return name.startswith((".", "/", "~"))
 
 
-def _replayed(
-    plan: Plan, recording: Recording, upstream: Upstream | None, *, lanes: int = 1
+def _replay(
+    plan: RehearsalPlan, recording: Recording, upstream: Upstream | None, *, lanes: int = 1
 ) -> tuple[ReplayReport, RecollectError | None]:
     """Do the recorded run; gives what it found, and what broke it off."""
     from recollect_lab.recordings import ReplayServer
@@ -136,7 +147,7 @@ def _replayed(
 
     with ReplayServer(recording, upstream) as server:
         try:
-            run(rehearse(plan, server.base_url, remark, lanes=lanes))
+            run(rehearse(plan, server.base_url, print_note, lanes=lanes))
         except RecollectError as exc:
             return server.report, exc
         return server.report, None
@@ -144,80 +155,82 @@ def _replayed(
 
 def _print(report: ReplayReport, name: str, *, json: bool) -> None:
     if json:
-        say_json(report_json(report))
+        print_json(dump_report(report))
     else:
-        say(report_block(report, name))
+        print_line(format_report(report, name))
 
 
-def entries_block(entries: Sequence[Entry]) -> str:
+def format_entries(entries: Sequence[RecordedReply]) -> str:
     """Entries, sorted as a recording has them, under their roles, each role with its sizes."""
     blocks = []
     for role, group in groupby(entries, key=lambda entry: entry.asked.role):
         own = list(group)
         asked, answered = sum(entry.request_bytes for entry in own), sum(entry.reply_bytes for entry in own)
-        head = (
-            f"{strong(printable(role or 'no role'))}  {_replies(len(own))}, {size(asked)} asked, {size(answered)} told"
-        )
+        sizes = f"{format_size(asked)} asked, {format_size(answered)} told"
+        head = f"{format_strong(make_printable(role or 'no role'))}  {_format_replies(len(own))}, {sizes}"
         rows = [
             (
                 "",
-                printable(entry.asked.operation),
-                cut(entry.asked.subject, _SUBJECT),
-                size(entry.request_bytes),
-                size(entry.reply_bytes),
+                make_printable(entry.asked.operation),
+                truncate_text(entry.asked.subject, _SUBJECT),
+                format_size(entry.request_bytes),
+                format_size(entry.reply_bytes),
                 entry.asked.key,
             )
             for entry in own
         ]
-        blocks.append(f"{head}\n{table(rows, right=(3, 4))}")
+        blocks.append(f"{head}\n{format_table(rows, right=(3, 4))}")
     return "\n\n".join(blocks)
 
 
-def report_block(report: ReplayReport, name: str) -> str:
+def format_report(report: ReplayReport, name: str) -> str:
     """How many replies fit, which do not, and what to do about that."""
     parts = [
         f"{len(report.exact)} exact, {len(report.recorded)} recorded now, {len(report.stale)} stale, "
         f"{len(report.missing)} missing, {len(report.unused)} unused"
     ]
     if report.stale:
-        parts.append(_asked_block("stale: answered with the reply to another prompt", [s.asked for s in report.stale]))
+        parts.append(
+            _format_requests("stale: answered with the reply to another prompt", [s.asked for s in report.stale])
+        )
     if report.missing:
-        parts.append(_asked_block("missing: nothing to answer with", report.missing))
+        parts.append(_format_requests("missing: nothing to answer with", report.missing))
     if report.unused:
-        parts.append(_asked_block("unused: the run did not ask for them", [entry.asked for entry in report.unused]))
-    if not report.fresh or report.unused:
-        parts.append(_advice(report, name))
+        parts.append(_format_requests("unused: the run did not ask for them", [entry.asked for entry in report.unused]))
+    if not report.is_fresh or report.unused:
+        parts.append(_format_advice(report, name))
     return "\n\n".join(parts)
 
 
-def report_json(report: ReplayReport) -> dict[str, list[dict[str, str]]]:
+def dump_report(report: ReplayReport) -> dict[str, list[dict[str, str]]]:
     """The same as JSON: lists of what was asked; a stale one has the key of the reply that stood in."""
     return {
-        "exact": [_asked_json(entry.asked) for entry in report.exact],
-        "recorded": [_asked_json(entry.asked) for entry in report.recorded],
-        "stale": [{**_asked_json(stale.asked), "answered_with": stale.entry.asked.key} for stale in report.stale],
-        "missing": [_asked_json(asked) for asked in report.missing],
-        "unused": [_asked_json(entry.asked) for entry in report.unused],
+        "exact": [_dump_request(entry.asked) for entry in report.exact],
+        "recorded": [_dump_request(entry.asked) for entry in report.recorded],
+        "stale": [{**_dump_request(stale.asked), "answered_with": stale.entry.asked.key} for stale in report.stale],
+        "missing": [_dump_request(asked) for asked in report.missing],
+        "unused": [_dump_request(entry.asked) for entry in report.unused],
     }
 
 
-def _asked_block(title: str, asked: Sequence[Asked]) -> str:
+def _format_requests(title: str, asked: Sequence[RequestKey]) -> str:
     rows = [
-        ("", printable(each.role), printable(each.operation), cut(each.subject, _SUBJECT), each.key) for each in asked
+        ("", make_printable(each.role), make_printable(each.operation), truncate_text(each.subject, _SUBJECT), each.key)
+        for each in asked
     ]
-    return f"{strong(title)}\n{table(rows)}"
+    return f"{format_strong(title)}\n{format_table(rows)}"
 
 
-def _advice(report: ReplayReport, name: str) -> str:
-    command = f"recollect recordings record {printable(name)} --upstream URL"
-    if not report.fresh:
+def _format_advice(report: ReplayReport, name: str) -> str:
+    command = f"recollect recordings record {make_printable(name)} --upstream URL"
+    if not report.is_fresh:
         return f"to record what is stale or missing: {command}; with --prune, what is unused goes"
     return f"to drop what is unused: {command} --prune"
 
 
-def _entry_json(entry: Entry) -> dict[str, object]:
+def _dump_entry(entry: RecordedReply) -> dict[str, object]:
     return {
-        **_asked_json(entry.asked),
+        **_dump_request(entry.asked),
         "model": entry.model,
         "request_bytes": entry.request_bytes,
         "reply_bytes": entry.reply_bytes,
@@ -225,9 +238,9 @@ def _entry_json(entry: Entry) -> dict[str, object]:
     }
 
 
-def _asked_json(asked: Asked) -> dict[str, str]:
+def _dump_request(asked: RequestKey) -> dict[str, str]:
     return {"key": asked.key, "role": asked.role, "operation": asked.operation, "subject": asked.subject}
 
 
-def _replies(number: int) -> str:
+def _format_replies(number: int) -> str:
     return f"{number:,} {'reply' if number == 1 else 'replies'}"

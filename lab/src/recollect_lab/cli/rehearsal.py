@@ -7,18 +7,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from recollect.cli.evidence import standing
-from recollect.cli.output import count, cut, faint, indented, one_line, remark, say, strong, table, width
-from recollect.cli.running import run
+from recollect.cli.evidence import describe_kind
+from recollect.cli.output import (
+    flatten_line,
+    format_count,
+    format_faint,
+    format_strong,
+    format_table,
+    indent_text,
+    print_line,
+    print_note,
+    terminal_width,
+    truncate_text,
+)
+from recollect.cli.runtime import run
 from recollect.errors import MissingExtra
-from recollect_lab.cli.made import DEEPER, INDENT, headed, line, made_blocks
+from recollect_lab.cli.memory_blocks import DEEPER, INDENT, format_line, format_memory, format_section
 
 if TYPE_CHECKING:
     from recollect.domain.usage import Cost, Usage
     from recollect_lab.recordings import ReplayReport
-    from recollect_lab.rehearsals.rehearsal import Answered, RehearsalResult
+    from recollect_lab.rehearsals.rehearsal import AnsweredQuestion, RehearsalResult
 
-SHOWN: Mapping[str, str] = {
+SHOWN_SECTIONS: Mapping[str, str] = {
     "hindsight": "read for facts in the background, observed, reflected on by an agent of its own character, and asked "
     "about",
     "remem": "read for gists and facts with their times, which an agent recollects from, a tool at a time",
@@ -42,13 +53,13 @@ def show_rehearsal(name: str) -> None:
         MissingExtra: what talks to models is not installed.
         ModelUnavailable: a reply that the run cannot go on without is not recorded.
     """
-    from recollect_lab.rehearsals.comparison import replayed
+    from recollect_lab.rehearsals.comparison import replay_rehearsal
 
     require_adapter()
-    say(introduction(name))
-    replay = run(replayed(name, tell))
-    for block in blocks(replay.result, replay.report, name):
-        say(f"\n{block}")
+    print_line(format_introduction(name))
+    replay = run(replay_rehearsal(name, print_progress))
+    for block in format_result(replay.result, replay.report, name):
+        print_line(f"\n{block}")
 
 
 def require_adapter() -> None:
@@ -57,16 +68,16 @@ def require_adapter() -> None:
         raise MissingExtra("pydantic-ai-slim", "models")
 
 
-def tell(text: str) -> None:
+def print_progress(text: str) -> None:
     """Say how far a run is, where somebody looks."""
     if sys.stderr.isatty():
-        remark(text)
+        print_note(text)
 
 
-def introduction(name: str) -> str:
+def format_introduction(name: str) -> str:
     """What is about to be seen, and what of it is a recording."""
-    return indented(
-        f"The recipe {name} over a year of talk between Ada and Bram: {SHOWN[name]}.\n"
+    return indent_text(
+        f"The recipe {name} over a year of talk between Ada and Bram: {SHOWN_SECTIONS[name]}.\n"
         "The model's replies are RECORDED. They are replayed on this machine, by the adapter that asks a real model; "
         "everything around them is done now.",
         "",
@@ -74,61 +85,63 @@ def introduction(name: str) -> str:
     )
 
 
-def blocks(result: RehearsalResult, report: ReplayReport, name: str) -> list[str]:
+def format_result(result: RehearsalResult, report: ReplayReport, name: str) -> list[str]:
     """What the run gave, a heading each."""
-    answers = _shown_answers(result.asked)
+    answers = _select_answers(result.asked)
     parts = [
-        _replies_block(report, name),
-        *made_blocks(result, answers),
-        answers_block(answers, result.asked),
-        abstentions_block(result.asked),
-        costs_block(result),
+        _format_replies(report, name),
+        *format_memory(result, answers),
+        format_answers(answers, result.asked),
+        format_abstentions(result.asked),
+        format_costs(result),
     ]
     if result.problems:
-        parts.append(headed(f"{count(len(result.problems), 'job')} failed", map(line, result.problems)))
+        parts.append(
+            format_section(f"{format_count(len(result.problems), 'job')} failed", map(format_line, result.problems))
+        )
     return [part for part in parts if part]
 
 
-def _replies_block(report: ReplayReport, name: str) -> str:
-    fit = report.told.capitalize()
-    if report.fresh:
+def _format_replies(report: ReplayReport, name: str) -> str:
+    fit = report.summary.capitalize()
+    if report.is_fresh:
         return fit
     return f"{fit}: what is below rests in part on replies to other prompts.\nrecollect recordings check {name}"
 
 
-def answers_block(answers: Sequence[Answered], asked: Sequence[Answered]) -> str:
+def format_answers(answers: Sequence[AnsweredQuestion], asked: Sequence[AnsweredQuestion]) -> str:
     """Some answers with what they rest on, and how near all of them come to the known ones."""
-    scored = [one for one in asked if not one.abstention_due]
+    scored = [one for one in asked if not one.should_abstain]
     if not scored:
         return ""
     f1 = sum(one.f1 for one in scored) / len(scored)
-    title = f"Asked after facts: {count(len(scored), 'question')} with a known answer, mean token F1 {f1:.2f}"
-    return headed(title, [_answered(one) for one in answers])
+    title = f"Asked after facts: {format_count(len(scored), 'question')} with a known answer, mean token F1 {f1:.2f}"
+    return format_section(title, [_format_answer(one) for one in answers])
 
 
-def abstentions_block(asked: Sequence[Answered]) -> str:
+def format_abstentions(asked: Sequence[AnsweredQuestion]) -> str:
     """Questions that nobody gave the answer to."""
-    due = [one for one in asked if one.abstention_due]
+    due = [one for one in asked if one.should_abstain]
     if not due:
         return ""
     right = sum(one.answer.abstained for one in due)
     title = f"Asked what nobody said: {right} of {len(due)} times it said so"
-    return headed(title, [_answered(one) for one in due[:ABSTENTIONS]])
+    return format_section(title, [_format_answer(one) for one in due[:ABSTENTIONS]])
 
 
-def costs_block(result: RehearsalResult) -> str:
+def format_costs(result: RehearsalResult) -> str:
     """Tokens by role, as the recorded endpoint counted them, and the time that is ours."""
-    spent = by_role(result.costs)
+    spent = sum_by_role(result.costs)
     rows = [("role", "calls", "tokens in", "cached", "tokens out")] + [
         (role, f"{used.calls:,}", f"{used.tokens_in:,}", f"{used.tokens_cached:,}", f"{used.tokens_out:,}")
         for role, used in spent.items()
     ]
     waited = sum(used.seconds for used in spent.values())
     ours = f"{max(result.seconds - waited, 0.0):.1f} s without the model, {waited:.1f} s waiting for recorded replies"
-    return headed("It cost", [indented(table(rows, right=(1, 2, 3, 4)), INDENT), line(ours)])
+    return format_section("It cost", [indent_text(format_table(rows, right=(1, 2, 3, 4)), INDENT), format_line(ours)])
 
 
-def by_role(costs: Iterable[Cost]) -> dict[str, Usage]:
+def sum_by_role(costs: Iterable[Cost]) -> dict[str, Usage]:
     """What was spent in each role, whatever the operation and the model."""
     spent: dict[str, Usage] = {}
     for cost in costs:
@@ -136,24 +149,26 @@ def by_role(costs: Iterable[Cost]) -> dict[str, Usage]:
     return spent
 
 
-def _shown_answers(asked: Sequence[Answered]) -> list[Answered]:
+def _select_answers(asked: Sequence[AnsweredQuestion]) -> list[AnsweredQuestion]:
     """The first of each category, right or wrong."""
-    chosen: dict[str, Answered] = {}
+    chosen: dict[str, AnsweredQuestion] = {}
     for one in asked:
-        if not one.abstention_due:
+        if not one.should_abstain:
             chosen.setdefault(one.question.category, one)
     return list(chosen.values())[:ANSWERS]
 
 
-def _answered(one: Answered) -> str:
+def _format_answer(one: AnsweredQuestion) -> str:
     question, answer = one.question, one.answer
     parts = [
-        f"{INDENT}{strong(one_line(question.text))}",
-        indented(answer.text, DEEPER, fold=True),
-        faint(indented(f"known answer: {question.answer or 'none'}", DEEPER, fold=True)),
+        f"{INDENT}{format_strong(flatten_line(question.text))}",
+        indent_text(answer.text, DEEPER, fold=True),
+        format_faint(indent_text(f"known answer: {question.answer or 'none'}", DEEPER, fold=True)),
     ]
     parts += [
-        faint(DEEPER + cut(f"{standing(citation.kind)}: {citation.text}", width() - len(DEEPER)))
+        format_faint(
+            DEEPER + truncate_text(f"{describe_kind(citation.kind)}: {citation.text}", terminal_width() - len(DEEPER))
+        )
         for citation in answer.citations[:2]
     ]
     return "\n".join(parts)

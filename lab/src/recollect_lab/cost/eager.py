@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.answering.evidence import indented, one_line, weekday_and_time
+from recollect.answering.evidence import format_moment, indent_lines, join_lines
 from recollect.domain.messages import Message
 from recollect.domain.usage import Usage
 from recollect.models.embedder import Embedder
-from recollect.models.language import LanguageModel, Prompt, Role
-from recollect.text.fence import DATA_RULE, fenced
-from recollect_lab.datasets.dataset import Conversation
+from recollect.models.language import LanguageModel, ModelRole, Prompt
+from recollect.text.fencing import DATA_RULE, fence_text
+from recollect_lab.datasets.dataset import DatasetConversation
 
 OPERATION: Final = "eager.extract"
 NEAREST: Final = 10
@@ -29,8 +29,10 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extracted:
+class ExtractedMemory:
     """A fact, what is to be done with it, and the number of the memory that it bears on, if it does on one."""
+
+    __pydantic_config__: ClassVar = {"title": "Extracted"}  # its name in requests to a model, recorded ones too
 
     fact: str
     action: Literal["ADD", "UPDATE", "DELETE", "NONE"]
@@ -47,10 +49,10 @@ class Extracted:
 class ExtractedMemories:
     """The facts of a pair of messages; none where nothing is worth keeping."""
 
-    memories: tuple[Extracted, ...]
+    memories: tuple[ExtractedMemory, ...]
 
 
-class Notes:
+class EagerMemory:
     """Facts and their vectors, in memory; those that were deleted or changed are gone."""
 
     def __init__(self, dimension: int) -> None:
@@ -71,7 +73,7 @@ class Notes:
     def text(self, place: int) -> str:
         return self._texts[place]
 
-    def take(self, changes: Sequence[tuple[Extracted, Floats]], shown: Sequence[int]) -> None:
+    def apply_changes(self, changes: Sequence[tuple[ExtractedMemory, Floats]], shown: Sequence[int]) -> None:
         """Make changes; their numbers count the places that were ``shown``, from 1."""
         for change, vector in changes:
             if change.action == "NONE":
@@ -83,27 +85,29 @@ class Notes:
                 self._vectors = np.vstack([self._vectors, vector])
 
 
-def pairs_of(conversation: Conversation) -> Iterator[tuple[Message, ...]]:
+def pair_messages(conversation: DatasetConversation) -> Iterator[tuple[Message, ...]]:
     """The messages of each session two by two; the last of an odd number stands alone."""
     for session in conversation.sessions:
         said = session.messages
         yield from (said[at : at + 2] for at in range(0, len(said), 2))
 
 
-async def extract_all(conversation: Conversation, embedder: Embedder, model: LanguageModel) -> tuple[Usage, Notes]:
+async def extract_all(
+    conversation: DatasetConversation, embedder: Embedder, model: LanguageModel
+) -> tuple[Usage, EagerMemory]:
     """Read a conversation pair by pair; gives what that cost, and what was noted.
 
     Raises:
         ModelError: a call failed.
     """
-    notes, usage = Notes(embedder.dimension), Usage()
-    for pair in pairs_of(conversation):
-        usage += await _extract(pair, notes, embedder, model)
+    notes, usage = EagerMemory(embedder.dimension), Usage()
+    for pair in pair_messages(conversation):
+        usage += await _extract_pair(pair, notes, embedder, model)
     return usage, notes
 
 
-async def _extract(pair: Sequence[Message], notes: Notes, embedder: Embedder, model: LanguageModel) -> Usage:
-    (asked,) = await embedder.embed(["\n".join(_spoken(message) for message in pair)])
+async def _extract_pair(pair: Sequence[Message], notes: EagerMemory, embedder: Embedder, model: LanguageModel) -> Usage:
+    (asked,) = await embedder.embed(["\n".join(_render_words(message) for message in pair)])
     shown = notes.nearest(asked, NEAREST)
 
     def check(reply: ExtractedMemories) -> None:
@@ -111,11 +115,11 @@ async def _extract(pair: Sequence[Message], notes: Notes, embedder: Embedder, mo
             if one.memory is not None and not 1 <= one.memory <= len(shown):
                 raise ValueError(f"there is no memory {one.memory}; they are numbered 1 to {len(shown)}")
 
-    prompt = extraction_prompt(pair, [notes.text(place) for place in shown])
+    prompt = build_extraction_prompt(pair, [notes.text(place) for place in shown])
     reply = await model.generate(prompt, ExtractedMemories, check=check)
     made = reply.value.memories
     vectors = await embedder.embed([one.fact for one in made]) if made else ()
-    notes.take(list(zip(made, vectors, strict=True)), shown)
+    notes.apply_changes(list(zip(made, vectors, strict=True)), shown)
     return reply.usage
 
 
@@ -146,23 +150,25 @@ memory: with UPDATE, DELETE and NONE the number of that note, as it is shown; ne
 {DATA_RULE}"""
 
 
-def extraction_prompt(pair: Sequence[Message], memories: Sequence[str]) -> Prompt:
+def build_extraction_prompt(pair: Sequence[Message], memories: Sequence[str]) -> Prompt:
     """What is asked of a pair of messages; the memories are numbered from 1."""
-    known = [f"[{number}] {one_line(text)}" for number, text in enumerate(memories, start=1)]
-    said = [f"[{number}] {_dated(message)}" for number, message in enumerate(pair, start=1)]
+    known = [f"[{number}] {join_lines(text)}" for number, text in enumerate(memories, start=1)]
+    said = [f"[{number}] {_render_moment(message)}" for number, message in enumerate(pair, start=1)]
     return Prompt(
-        role=Role.EXTRACT,
+        role=ModelRole.EXTRACT,
         operation=OPERATION,
         subject=str(pair[0].id),
         system=_SYSTEM,
-        text=f"{fenced('memories', chr(10).join(known) or 'none yet')}\n\n{fenced('messages', chr(10).join(said))}",
+        text="\n\n".join(
+            (fence_text("memories", "\n".join(known) or "none yet"), fence_text("messages", "\n".join(said)))
+        ),
     )
 
 
-def _dated(message: Message) -> str:
-    when = "" if message.at is None else f", {weekday_and_time(message.at)}"
-    return f"{one_line(message.speaker)}{when}: {indented(_spoken(message))}"
+def _render_moment(message: Message) -> str:
+    when = "" if message.at is None else f", {format_moment(message.at)}"
+    return f"{join_lines(message.speaker)}{when}: {indent_lines(_render_words(message))}"
 
 
-def _spoken(message: Message) -> str:
+def _render_words(message: Message) -> str:
     return "\n".join((message.text, *(f"[{caption}]" for caption in message.captions)))

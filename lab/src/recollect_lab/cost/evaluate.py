@@ -11,37 +11,37 @@ from recollect.app.wire import require_schemas
 from recollect.domain.items import ItemKind
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput
-from recollect.methods.recmem.calibrate import share_above, similarities
+from recollect.methods.recmem.calibration import compute_share, compute_similarities
 from recollect.methods.recmem.episodes import MERGE
 from recollect.methods.recmem.settings import Recurrence
 from recollect.models.embedder import Embedder
 from recollect.text.tokens import count_all
-from recollect_lab.cost.report import CostReport, RecurrenceReport, Spent, SystemReport
-from recollect_lab.cost.similarity import COUNTS, Floats, quantiles, unit_vectors
-from recollect_lab.cost.systems import EAGER, Construction, System, merges, reasons
-from recollect_lab.datasets.dataset import Conversation, Dataset
-from recollect_lab.reports.bootstrap import bootstrap_mean
+from recollect_lab.cost.report import CostReport, MeanCost, RecurrenceReport, SystemReport
+from recollect_lab.cost.similarity import COUNTS, Floats, compute_quantiles, embed_units
+from recollect_lab.cost.systems import EAGER, Construction, CostSystem, count_merges, count_reasons
+from recollect_lab.datasets.dataset import Dataset, DatasetConversation
+from recollect_lab.reports.bootstrap import estimate_mean
 from recollect_lab.reports.provenance import Provenance
 
-Progress = Callable[[str], None]
+ReportProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Talk:
+class _EmbeddedConversation:
     """A conversation with its units' vectors, in the order kept."""
 
-    conversation: Conversation
+    conversation: DatasetConversation
     vectors: Floats
 
 
 async def evaluate_cost(
     dataset: Dataset,
-    systems: Sequence[System],
+    systems: Sequence[CostSystem],
     embedder: Embedder,
     *,
     provenance: Provenance,
     limit: int | None = None,
-    progress: Progress | None = None,
+    progress: ReportProgress | None = None,
 ) -> CostReport:
     """Have every system make its memory of each conversation, in a bank of its own in memory.
 
@@ -63,23 +63,24 @@ async def evaluate_cost(
     require_schemas()
     tell = progress or (lambda said: None)
     talks = [
-        _Talk(conversation=one, vectors=await unit_vectors(one, embedder)) for one in dataset.conversations[:limit]
+        _EmbeddedConversation(conversation=one, vectors=await embed_units(one, embedder))
+        for one in dataset.conversations[:limit]
     ]
     if not talks or not systems:
         raise InvalidInput(f"there is nothing to measure: {len(talks)} conversations, {len(systems)} systems")
-    made = {system.name: await _constructed(system, talks, embedder, tell) for system in systems}
-    eager = _mean_tokens(made[EAGER].values()) if EAGER in made else None
+    made = {system.name: await _construct_all(system, talks, embedder, tell) for system in systems}
+    eager = _compute_mean_tokens(made[EAGER].values()) if EAGER in made else None
     return CostReport(
-        systems={system.name: _report(system, made[system.name], talks, eager) for system in systems},
-        similarities={count: quantiles(_reached(talks, count)) for count in COUNTS},
-        talk=_talk(talks),
+        systems={system.name: _report_system(system, made[system.name], talks, eager) for system in systems},
+        similarities={count: compute_quantiles(_find_nearest_cosines(talks, count)) for count in COUNTS},
+        talk=_describe_talk(talks),
         conversations=len(talks),
         provenance=provenance,
     )
 
 
-async def _constructed(
-    system: System, talks: Sequence[_Talk], embedder: Embedder, tell: Progress
+async def _construct_all(
+    system: CostSystem, talks: Sequence[_EmbeddedConversation], embedder: Embedder, tell: ReportProgress
 ) -> Mapping[str, Construction]:
     made = {}
     for talk in talks:
@@ -88,48 +89,50 @@ async def _constructed(
     return made
 
 
-def _mean_tokens(made: Iterable[Construction]) -> float:
-    return float(np.mean([_tokens(one.usage) for one in made]))
+def _compute_mean_tokens(made: Iterable[Construction]) -> float:
+    return float(np.mean([_sum_tokens(one.usage) for one in made]))
 
 
-def _tokens(usage: Usage) -> int:
+def _sum_tokens(usage: Usage) -> int:
     return usage.tokens_in + usage.tokens_out
 
 
-def _report(
-    system: System, made: Mapping[str, Construction], talks: Sequence[_Talk], eager: float | None
+def _report_system(
+    system: CostSystem, made: Mapping[str, Construction], talks: Sequence[_EmbeddedConversation], eager: float | None
 ) -> SystemReport:
     done = list(made.values())
-    tokens = bootstrap_mean([float(_tokens(one.usage)) for one in done])
+    tokens = estimate_mean([float(_sum_tokens(one.usage)) for one in done])
     operations = dict.fromkeys(name for one in done for name in one.operations)
     return SystemReport(
-        spent=_mean([one.usage for one in done]),
+        spent=_compute_mean([one.usage for one in done]),
         tokens=tokens,
-        by={name: _mean([one.operations.get(name, Usage()) for one in done]) for name in sorted(operations)},
-        conversations={name: _mean([one.usage]) for name, one in made.items()},
+        by={name: _compute_mean([one.operations.get(name, Usage()) for one in done]) for name in sorted(operations)},
+        conversations={name: _compute_mean([one.usage]) for name, one in made.items()},
         of_eager=tokens.mean / eager if eager else None,
-        recurrence=None if system.recurrence is None else _recurrence(system.recurrence, done, talks),
+        recurrence=None if system.recurrence is None else _report_recurrence(system.recurrence, done, talks),
         problems={name: one.problems for name, one in made.items() if one.problems},
     )
 
 
-def _mean(usages: Sequence[Usage]) -> Spent:
+def _compute_mean(usages: Sequence[Usage]) -> MeanCost:
     total, count = sum(usages, start=Usage()), len(usages)
-    return Spent(calls=total.calls / count, tokens_in=total.tokens_in / count, tokens_out=total.tokens_out / count)
+    return MeanCost(calls=total.calls / count, tokens_in=total.tokens_in / count, tokens_out=total.tokens_out / count)
 
 
-def _recurrence(recurrence: Recurrence, done: Sequence[Construction], talks: Sequence[_Talk]) -> RecurrenceReport:
+def _report_recurrence(
+    recurrence: Recurrence, done: Sequence[Construction], talks: Sequence[_EmbeddedConversation]
+) -> RecurrenceReport:
     count = recurrence.theta_count
     units = sum(len(talk.vectors) for talk in talks)
-    made = [reasons(one.items) for one in done]
+    made = [count_reasons(one.items) for one in done]
     return RecurrenceReport(
         theta_sim=recurrence.theta_sim,
         theta_merge=recurrence.merge_from,
         theta_count=count,
         units=units / len(talks),
-        recurred=share_above(_reached(talks, count), recurrence.theta_sim, units),
-        merges_asked=_mean([one.operations.get(MERGE, Usage()) for one in done]).calls,
-        merged=float(np.mean([merges(one.items) for one in done])),
+        recurred=compute_share(_find_nearest_cosines(talks, count), recurrence.theta_sim, units),
+        merges_asked=_compute_mean([one.operations.get(MERGE, Usage()) for one in done]).calls,
+        merged=float(np.mean([count_merges(one.items) for one in done])),
         episodes={
             reason: sum(one.get(reason, 0) for one in made) / len(made)
             for reason in sorted({reason for one in made for reason in one})
@@ -138,12 +141,12 @@ def _recurrence(recurrence: Recurrence, done: Sequence[Construction], talks: Seq
     )
 
 
-def _reached(talks: Sequence[_Talk], count: int) -> Floats:
+def _find_nearest_cosines(talks: Sequence[_EmbeddedConversation], count: int) -> Floats:
     """Of all units the cosines to the ``count``-th nearest earlier one of the same conversation, where there is one."""
-    return np.concatenate([similarities(talk.vectors, count) for talk in talks])
+    return np.concatenate([compute_similarities(talk.vectors, count) for talk in talks])
 
 
-def _talk(talks: Sequence[_Talk]) -> Mapping[str, float]:
+def _describe_talk(talks: Sequence[_EmbeddedConversation]) -> Mapping[str, float]:
     texts = [[message.text for session in talk.conversation.sessions for message in session.messages] for talk in talks]
     return {
         "messages": float(np.mean([len(said) for said in texts])),

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 
 from recollect_lab.reports.bootstrap import Estimate
 from recollect_lab.reports.provenance import Provenance
-from recollect_lab.reports.table import align
+from recollect_lab.reports.table import align_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class MeanCost:
     """Calls and tokens, a conversation or all of it."""
 
     calls: float = 0.0
@@ -52,10 +52,10 @@ class SystemReport:
     extraction takes, where that was measured beside it. ``problems`` are jobs that failed, by conversation.
     """
 
-    spent: Spent
+    spent: MeanCost
     tokens: Estimate
-    by: Mapping[str, Spent]
-    conversations: Mapping[str, Spent]
+    by: Mapping[str, MeanCost]
+    conversations: Mapping[str, MeanCost]
     of_eager: float | None
     recurrence: RecurrenceReport | None
     problems: Mapping[str, tuple[str, ...]]
@@ -105,22 +105,28 @@ class CostReport:
             (
                 name,
                 f"{one.spent.calls:,.0f}",
-                _k(one.spent.tokens_in),
-                _k(one.spent.tokens_out),
-                _k(one.spent.tokens),
+                _format_thousands(one.spent.tokens_in),
+                _format_thousands(one.spent.tokens_out),
+                _format_thousands(one.spent.tokens),
                 "-" if one.of_eager is None else f"{one.of_eager:.3f}",
             )
             for name, one in self.systems.items()
         ]
-        return align([("a conversation", "calls", "tokens in", "out", "together", "of eager"), *rows])
+        return align_columns([("a conversation", "calls", "tokens in", "out", "together", "of eager"), *rows])
 
     def _operations(self) -> str:
         rows = [
-            (name, operation, f"{spent.calls:,.1f}", _k(spent.tokens_in), _k(spent.tokens_out))
+            (
+                name,
+                operation,
+                f"{spent.calls:,.1f}",
+                _format_thousands(spent.tokens_in),
+                _format_thousands(spent.tokens_out),
+            )
             for name, one in self.systems.items()
             for operation, spent in one.by.items()
         ]
-        return align([("system", "operation", "calls", "tokens in", "out"), *rows]) if rows else ""
+        return align_columns([("system", "operation", "calls", "tokens in", "out"), *rows]) if rows else ""
 
     def _recurrence(self) -> str:
         rows = [
@@ -138,12 +144,12 @@ class CostReport:
             if one is not None
         ]
         head = ("system", "theta_sim", "theta_merge", "theta_count", "recurred", "merged", "episodes", "facts")
-        return align([head, *rows]) if rows else ""
+        return align_columns([head, *rows]) if rows else ""
 
     def _similarities(self) -> str:
         names = next((tuple(found) for found in self.similarities.values() if found), ())
         rows = [(str(n), *(f"{found[name]:.3f}" for name in names)) for n, found in self.similarities.items() if found]
-        return align([("cosine to the n-th nearest earlier unit", *names), *rows]) if rows else ""
+        return align_columns([("cosine to the n-th nearest earlier unit", *names), *rows]) if rows else ""
 
     def _circumstances(self) -> str:
         origin, talk = self.provenance, self.talk
@@ -152,14 +158,18 @@ class CostReport:
         problems = sum(len(lines) for one in self.systems.values() for lines in one.problems.values())
         rows = (
             ("data set", f"{origin.dataset}, sha256 {origin.checksum[:12]}, {self.conversations} conversations"),
-            ("talk", f"{talk['messages']:.0f} messages, {talk['units']:.0f} units, {_k(talk['tokens'])} tokens, means"),
+            (
+                "talk",
+                f"{talk['messages']:.0f} messages, {talk['units']:.0f} units, "
+                f"{_format_thousands(talk['tokens'])} tokens, means",
+            ),
             ("replies", "a stub's, of the lengths that papers and recordings tell"),
             ("problems", str(problems)),
             ("recollect", f"{origin.recollect}, commit {commit}, {origin.at.isoformat()}"),
         )
-        return align(rows)
+        return align_columns(rows)
 
 
-def _k(tokens: float) -> str:
+def _format_thousands(tokens: float) -> str:
     """A number of tokens in thousands."""
     return f"{tokens / 1000:,.1f}K"

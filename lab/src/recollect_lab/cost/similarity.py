@@ -13,7 +13,7 @@ from recollect.app import Memory
 from recollect.domain.codec import from_json
 from recollect.domain.items import IndexedItem, ItemKind
 from recollect.models.embedder import Embedder
-from recollect_lab.datasets.dataset import Conversation
+from recollect_lab.datasets.dataset import DatasetConversation
 
 Floats = NDArray[np.float32]
 
@@ -23,7 +23,7 @@ COUNTS: Final = (3, 4, 5, 6)
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 
 
-async def unit_vectors(conversation: Conversation, embedder: Embedder) -> Floats:
+async def embed_units(conversation: DatasetConversation, embedder: Embedder) -> Floats:
     """The vectors of the units that a conversation is kept as, in the order kept: float32, ``(units, dimension)``.
 
     Raises:
@@ -43,7 +43,7 @@ async def unit_vectors(conversation: Conversation, embedder: Embedder) -> Floats
     return np.stack(vectors) if vectors else np.zeros((0, embedder.dimension), dtype=np.float32)
 
 
-def quantiles(values: Floats) -> Mapping[str, float]:
+def compute_quantiles(values: Floats) -> Mapping[str, float]:
     """The quantiles of values by name ("q50" is the median); none of no values."""
     if not len(values):
         return {}

@@ -10,33 +10,33 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Final, TypeVar, cast
 
-from recollect.app.wire import received, sent
+from recollect.app.wire import render_reply_text, render_request_texts
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidReply, NoAnswer
-from recollect.methods.hindsight import extract, observe
+from recollect.methods.hindsight import extractor, observer
 from recollect.methods.recmem.episodes import EPISODES, MERGE
-from recollect.methods.recmem.refine import REFINE
+from recollect.methods.recmem.refinement import REFINE
 from recollect.methods.remem.facts import FACTS
 from recollect.methods.remem.gists import GISTS
-from recollect.models.language import Check, Prompt, Reply
+from recollect.models.language import Prompt, Reply, ReplyCheck
 from recollect.text.tokens import count_all
 from recollect_lab.cost import eager
-from recollect_lab.cost.stub_eager import noted
-from recollect_lab.cost.stub_hindsight import extracted, observed
-from recollect_lab.cost.stub_recmem import episodes, merged, refined
-from recollect_lab.cost.stub_remem import facts, gists
+from recollect_lab.cost.stub_eager import write_memories
+from recollect_lab.cost.stub_hindsight import write_facts, write_observations
+from recollect_lab.cost.stub_recmem import write_episodes, write_merge, write_semantic_facts
+from recollect_lab.cost.stub_remem import write_gists, write_triples
 
 T = TypeVar("T")
 
 WRITERS: Final[Mapping[str, Callable[[Prompt], object]]] = {
-    eager.OPERATION: noted,
-    extract.KIND: extracted,
-    observe.KIND: observed,
-    MERGE: merged,
-    EPISODES: episodes,
-    REFINE: refined,
-    GISTS: gists,
-    FACTS: facts,
+    eager.OPERATION: write_memories,
+    extractor.KIND: write_facts,
+    observer.KIND: write_observations,
+    MERGE: write_merge,
+    EPISODES: write_episodes,
+    REFINE: write_semantic_facts,
+    GISTS: write_gists,
+    FACTS: write_triples,
 }
 """Who writes the reply to an operation."""
 
@@ -48,7 +48,7 @@ class StubModel:
     def name(self) -> str:
         return "stub"
 
-    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
+    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: ReplyCheck[T] | None = None) -> Reply[T]:
         """Give a reply, with its tokens and those of all that a model would have read (:mod:`recollect.app.wire`).
 
         Raises:
@@ -58,13 +58,13 @@ class StubModel:
         if prompt.operation not in WRITERS:
             raise NoAnswer(f"the stub has no reply to {prompt.operation}")
         value = cast(T, WRITERS[prompt.operation](prompt))
-        written = received(value, answer_type)
+        written = render_reply_text(value, answer_type)
         if check is not None:
             try:
                 check(value)
             except ValueError as exc:
                 raise InvalidReply(str(exc), written) from exc
-        *read, out = count_all([*sent(prompt, answer_type), written])
+        *read, out = count_all([*render_request_texts(prompt, answer_type), written])
         return Reply(value=value, usage=Usage(calls=1, tokens_in=sum(read), tokens_out=out), model=self.name)
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[str]:

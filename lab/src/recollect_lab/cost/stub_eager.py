@@ -6,57 +6,58 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from recollect.models.language import Prompt
-from recollect_lab.cost.eager import Extracted, ExtractedMemories
+from recollect_lab.cost.eager import ExtractedMemories, ExtractedMemory
 from recollect_lab.cost.excerpts import (
-    Said,
-    clipped,
-    content_words,
-    entries,
-    messages,
-    sections,
-    sentences,
-    share_in,
+    ShownMessage,
+    clip_words,
+    compute_share,
+    find_content_words,
+    parse_messages,
+    split_entries,
+    split_sections,
+    split_sentences,
 )
 
-MOST: Final = 3
+MOST_FACTS: Final = 3
 """Facts of a pair of messages: one to three, as the paper's examples have it."""
 
 FACT_WORDS: Final = 18
 """A plain sentence: beside the name of who said it, some 20 words."""
 
-TELLING: Final = 5
+FEWEST_CONTENT_WORDS: Final = 5
 """A sentence of fewer content words than that is small talk."""
 
 KNOWN, CHANGED = 0.9, 0.5
 """From these shares of a fact's content words on that are in a note, the note tells it already, or gives way to it."""
 
 
-def noted(prompt: Prompt) -> ExtractedMemories:
+def write_memories(prompt: Prompt) -> ExtractedMemories:
     """A fact for each of the sentences that say most, in their order; none where all is small talk.
 
     What it does to the notes goes by the words that it shares with the one nearest in words. Words do not show that
     something is over, so that nothing is ever deleted.
     """
-    shown = sections(prompt.text)
-    notes = {entry.number: content_words(entry.text) for entry in entries(shown["memories"])}
+    shown = split_sections(prompt.text)
+    notes = {entry.number: find_content_words(entry.text) for entry in split_entries(shown["memories"])}
     facts = [
-        f"{one.speaker} said {clipped(sentence, FACT_WORDS)}" for one, sentence in _telling(messages(shown["messages"]))
+        f"{one.speaker} said {clip_words(sentence, FACT_WORDS)}"
+        for one, sentence in _select_sentences(parse_messages(shown["messages"]))
     ]
-    return ExtractedMemories(memories=tuple(_decided(fact, notes) for fact in facts))
+    return ExtractedMemories(memories=tuple(_decide_action(fact, notes) for fact in facts))
 
 
-def _telling(said_by: Sequence[Said]) -> list[tuple[Said, str]]:
+def _select_sentences(said_by: Sequence[ShownMessage]) -> list[tuple[ShownMessage, str]]:
     """The sentences with most content words, in the order in which they were said."""
-    said = [(one, sentence) for one in said_by for sentence in sentences(one.words)]
-    weights = [len(content_words(sentence)) for _, sentence in said]
-    best = sorted((-weight, at) for at, weight in enumerate(weights) if weight >= TELLING)[:MOST]
+    said = [(one, sentence) for one in said_by for sentence in split_sentences(one.words)]
+    weights = [len(find_content_words(sentence)) for _, sentence in said]
+    best = sorted((-weight, at) for at, weight in enumerate(weights) if weight >= FEWEST_CONTENT_WORDS)[:MOST_FACTS]
     return [said[at] for at in sorted(at for _, at in best)]
 
 
-def _decided(fact: str, notes: Mapping[int, frozenset[str]]) -> Extracted:
-    shares = {number: share_in(fact, told) for number, told in notes.items()}
+def _decide_action(fact: str, notes: Mapping[int, frozenset[str]]) -> ExtractedMemory:
+    shares = {number: compute_share(fact, told) for number, told in notes.items()}
     nearest = max(shares, key=lambda number: (shares[number], -number), default=None)
     if nearest is None or shares[nearest] < CHANGED:
-        return Extracted(fact=fact, action="ADD")
+        return ExtractedMemory(fact=fact, action="ADD")
     action: Literal["NONE", "UPDATE"] = "NONE" if shares[nearest] >= KNOWN else "UPDATE"
-    return Extracted(fact=fact, action=action, memory=nearest)
+    return ExtractedMemory(fact=fact, action=action, memory=nearest)

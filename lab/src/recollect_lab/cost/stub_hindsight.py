@@ -9,20 +9,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from recollect.methods.hindsight.observe import FEWEST
+from recollect.methods.hindsight.observer import FEWEST_FACTS
 from recollect.methods.hindsight.replies import (
     MOST_FACTS,
     CausalRelation,
     ExtractedFact,
     ExtractedFacts,
+    ExtractedObservation,
     NamedEntity,
     Observations,
-    Observed,
 )
 from recollect.models.language import Prompt
 from recollect.text.names import find_names
 from recollect.text.tokens import count_tokens
-from recollect_lab.cost.excerpts import Said, Shown, clipped, entries, iso_day, messages, sections, stretches
+from recollect_lab.cost.excerpts import (
+    ShownEntry,
+    ShownMessage,
+    clip_words,
+    find_iso_day,
+    parse_messages,
+    split_entries,
+    split_evenly,
+    split_sections,
+)
 
 TOKENS_OF_A_FACT: Final = 140
 """Five facts for an exchange of some 700 tokens: 5.2 for 781 in the recording, 2 to 5 in the paper (4.1.2)."""
@@ -43,40 +52,40 @@ OBSERVATIONS, OBSERVATION_WORDS = 5, 37
 """4.5 and 37.0 in the recording; each rests on two facts, 2.3 there."""
 
 
-def extracted(prompt: Prompt) -> ExtractedFacts:
+def write_facts(prompt: Prompt) -> ExtractedFacts:
     """A fact for each stretch of the new messages, in the words of up to three of them."""
-    section = sections(prompt.text)["messages"]
-    said = messages(section)
+    section = split_sections(prompt.text)["messages"]
+    said = parse_messages(section)
     count = min(max(1, round(count_tokens(section) / TOKENS_OF_A_FACT)), len(said), MOST_FACTS)
-    return ExtractedFacts(facts=tuple(_fact(stretch, at) for at, stretch in enumerate(stretches(said, count))))
+    return ExtractedFacts(facts=tuple(_write_fact(stretch, at) for at, stretch in enumerate(split_evenly(said, count))))
 
 
-def _fact(stretch: Sequence[Said], at: int) -> ExtractedFact:
+def _write_fact(stretch: Sequence[ShownMessage], at: int) -> ExtractedFact:
     told = stretch[:MESSAGES]
-    what = " ".join(f"{one.speaker} said: {clipped(one.words, WHAT_WORDS // len(told) - 2)}." for one in told)
+    what = " ".join(f"{one.speaker} said: {clip_words(one.words, WHAT_WORDS // len(told) - 2)}." for one in told)
     names = {name.text: None for name in find_names(what, frozenset(one.speaker for one in told))}
     return ExtractedFact(
         what=what,
         when=told[0].moment.rpartition(",")[0],
-        why=clipped(stretch[-1].words, WHY_WORDS),
+        why=clip_words(stretch[-1].words, WHY_WORDS),
         type="world",
-        start=iso_day(told[0].moment),
+        start=find_iso_day(told[0].moment),
         entities=tuple(NamedEntity(name=name, kind="person") for name in list(names)[:NAMES]),
         relations=(CausalRelation(target=at, relation="caused_by"),) if at % 5 in CAUSED else (),
         messages=tuple(one.number for one in told),
     )
 
 
-def observed(prompt: Prompt) -> Observations:
+def write_observations(prompt: Prompt) -> Observations:
     """Observations of two facts each, in their first words; the newest facts are those that are told of."""
-    shown = sections(prompt.text)
-    facts, subject = entries(shown["facts"]), shown["entity"].partition(" (")[0]
-    count = min(OBSERVATIONS, max(FEWEST, len(facts) // 2))
+    shown = split_sections(prompt.text)
+    facts, subject = split_entries(shown["facts"]), shown["entity"].partition(" (")[0]
+    count = min(OBSERVATIONS, max(FEWEST_FACTS, len(facts) // 2))
     told = [(facts[-1 - at % len(facts)], facts[-1 - (at + count) % len(facts)]) for at in range(count)]
     return Observations(
         observations=tuple(
-            Observed(
-                text=f"Of {subject} it is known, {number}: " + ", and ".join(_start(one) for one in pair) + ".",
+            ExtractedObservation(
+                text=f"Of {subject} it is known, {number}: " + ", and ".join(_take_start(one) for one in pair) + ".",
                 facts=tuple(dict.fromkeys(one.number for one in pair)),
             )
             for number, pair in enumerate(told, start=1)
@@ -84,6 +93,6 @@ def observed(prompt: Prompt) -> Observations:
     )
 
 
-def _start(fact: Shown) -> str:
+def _take_start(fact: ShownEntry) -> str:
     """The first words of a fact, without the times in brackets before it."""
-    return clipped(fact.text.partition(") ")[2] or fact.text, (OBSERVATION_WORDS - 8) // 2)
+    return clip_words(fact.text.partition(") ")[2] or fact.text, (OBSERVATION_WORDS - 8) // 2)

@@ -6,21 +6,21 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from recollect.methods.recmem.episodes import Episodes, Merged, Told
-from recollect.methods.recmem.refine import MOST_FACTS, Facts, Refined
+from recollect.methods.recmem.episodes import EpisodesReply, ExtractedEpisode, MergeReply
+from recollect.methods.recmem.refinement import MOST_FACTS, ExtractedSemanticFact, FactsReply
 from recollect.models.language import Prompt
 from recollect_lab.cost.excerpts import (
-    Said,
-    clipped,
-    content_words,
-    entries,
-    exchange,
-    exchanges,
-    iso_day,
-    sections,
-    sentences,
-    share_in,
-    stretches,
+    ShownMessage,
+    clip_words,
+    compute_share,
+    find_content_words,
+    find_iso_day,
+    parse_exchange,
+    parse_exchanges,
+    split_entries,
+    split_evenly,
+    split_sections,
+    split_sentences,
 )
 
 FEWEST_SENTENCES, MOST_SENTENCES = 3, 6
@@ -44,34 +44,34 @@ KNOWN, CHANGED = 0.9, 0.5
 _STOPS: Final = re.compile(r"[.!?…\s]+")
 
 
-def merged(prompt: Prompt) -> Merged:
+def write_merge(prompt: Prompt) -> MergeReply:
     """Yes where they share words enough; then the episode has a sentence more, and where these are too many, the first
     and the last of them."""
-    shown = sections(prompt.text)
-    told, new = sentences(" ".join(shown["episode"].split())), exchange(shown["new_exchange"])
-    if share_in(new.words, content_words(shown["episode"])) < SAME_THREAD:
-        return Merged(merge=False)
-    whole = [*told, *_told(new, 1)]
+    shown = split_sections(prompt.text)
+    told, new = split_sentences(" ".join(shown["episode"].split())), parse_exchange(shown["new_exchange"])
+    if compute_share(new.words, find_content_words(shown["episode"])) < SAME_THREAD:
+        return MergeReply(merge=False)
+    whole = [*told, *_write_sentences(new, 1)]
     kept = whole if len(whole) <= MOST_SENTENCES else [whole[0], *whole[1 - MOST_SENTENCES :]]
-    return Merged(merge=True, episode=" ".join(kept))
+    return MergeReply(merge=True, episode=" ".join(kept))
 
 
-def episodes(prompt: Prompt) -> Episodes:
+def write_episodes(prompt: Prompt) -> EpisodesReply:
     """An episode for every six exchanges, one sentence of each, or more where that makes fewer than three."""
-    said = exchanges(sections(prompt.text)["exchanges"])
+    said = parse_exchanges(split_sections(prompt.text)["exchanges"])
     count = -(-len(said) // MOST_SENTENCES)
-    return Episodes(episodes=tuple(map(_episode, stretches(said, count))))
+    return EpisodesReply(episodes=tuple(map(_write_episode, split_evenly(said, count))))
 
 
-def _episode(said: Sequence[Said]) -> Told:
+def _write_episode(said: Sequence[ShownMessage]) -> ExtractedEpisode:
     each = -(-FEWEST_SENTENCES // len(said))
-    return Told(
-        text=" ".join(sentence for one in said for sentence in _told(one, each)),
+    return ExtractedEpisode(
+        text=" ".join(sentence for one in said for sentence in _write_sentences(one, each)),
         exchanges=tuple(one.number for one in said),
     )
 
 
-def _told(said: Said, most: int) -> list[str]:
+def _write_sentences(said: ShownMessage, most: int) -> list[str]:
     """An exchange in up to ``most`` sentences, in its own words; their stops are left out, so that each is one."""
     words = _STOPS.sub(" ", said.words).split()
     starts = range(0, min(len(words), most * SENTENCE_WORDS), SENTENCE_WORDS)
@@ -80,28 +80,28 @@ def _told(said: Said, most: int) -> list[str]:
     return [f"On {day} {said.speaker} said {part}." for part in parts]
 
 
-def refined(prompt: Prompt) -> Facts:
+def write_semantic_facts(prompt: Prompt) -> FactsReply:
     """A fact of each exchange, in the words of its longest sentence, unless a known fact has nearly all of them."""
-    shown = sections(prompt.text)
-    known = {entry.number: content_words(entry.text) for entry in entries(shown.get("known_facts", ""))}
-    facts = (_fact(one, known) for one in exchanges(shown["exchanges"]))
-    return Facts(facts=tuple(fact for fact in facts if fact is not None)[:MOST_FACTS])
+    shown = split_sections(prompt.text)
+    known = {entry.number: find_content_words(entry.text) for entry in split_entries(shown.get("known_facts", ""))}
+    facts = (_write_fact(one, known) for one in parse_exchanges(shown["exchanges"]))
+    return FactsReply(facts=tuple(fact for fact in facts if fact is not None)[:MOST_FACTS])
 
 
-def _fact(said: Said, known: Mapping[int, frozenset[str]]) -> Refined | None:
-    longest = max(sentences(said.words), key=lambda one: len(content_words(one)), default="")
+def _write_fact(said: ShownMessage, known: Mapping[int, frozenset[str]]) -> ExtractedSemanticFact | None:
+    longest = max(split_sentences(said.words), key=lambda one: len(find_content_words(one)), default="")
     if not longest:
         return None
-    text = f"{said.speaker} said {clipped(longest, FACT_WORDS)}"
-    shares = {number: share_in(text, told) for number, told in known.items()}
+    text = f"{said.speaker} said {clip_words(longest, FACT_WORDS)}"
+    shares = {number: compute_share(text, told) for number, told in known.items()}
     nearest = max(shares, key=lambda number: (shares[number], -number), default=None)
     if nearest is not None and shares[nearest] >= KNOWN:
         return None
     changed = nearest is not None and shares[nearest] >= CHANGED
-    return Refined(
+    return ExtractedSemanticFact(
         text=text,
         type="update" if changed else "event",
         exchanges=(said.number,),
-        start=iso_day(said.moment),
+        start=find_iso_day(said.moment),
         replaces=(nearest,) if changed and nearest is not None else (),
     )

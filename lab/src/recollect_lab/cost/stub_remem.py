@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
-from recollect.methods.remem.replies import (
+from recollect.methods.remem.extraction_replies import (
     MOST_FACTS,
     MOST_GISTS,
-    ExtractedFact,
-    ExtractedFacts,
     ExtractedGist,
     ExtractedGists,
+    ExtractedTriple,
+    ExtractedTriples,
 )
 from recollect.models.language import Prompt
 from recollect.text.tokens import count_tokens
-from recollect_lab.cost.excerpts import Said, clipped, iso_day, messages, sections
+from recollect_lab.cost.excerpts import ShownMessage, clip_words, find_iso_day, parse_messages, split_sections
 
 T = TypeVar("T")
 
@@ -33,25 +33,25 @@ PHRASE_WORDS, PREDICATE_WORDS = 4, 2
 """An object of some 6 tokens; the subject is a name."""
 
 
-def gists(prompt: Prompt) -> ExtractedGists:
+def write_gists(prompt: Prompt) -> ExtractedGists:
     """A gist for every so many tokens of talk, in the words of one message each."""
-    said, count = _said(prompt, TOKENS_OF_A_GIST, MOST_GISTS)
-    return ExtractedGists(gists=tuple(_gist(one, part) for one, part in _spread(said, count)))
+    said, count = _select_messages(prompt, TOKENS_OF_A_GIST, MOST_GISTS)
+    return ExtractedGists(gists=tuple(_write_gist(one, part) for one, part in _spread_evenly(said, count)))
 
 
-def facts(prompt: Prompt) -> ExtractedFacts:
+def write_triples(prompt: Prompt) -> ExtractedTriples:
     """A triple for every so many tokens of talk: a speaker, and words of the message."""
-    said, count = _said(prompt, TOKENS_OF_A_FACT, MOST_FACTS)
-    return ExtractedFacts(facts=tuple(_fact(one, part) for one, part in _spread(said, count)))
+    said, count = _select_messages(prompt, TOKENS_OF_A_FACT, MOST_FACTS)
+    return ExtractedTriples(facts=tuple(_write_triple(one, part) for one, part in _spread_evenly(said, count)))
 
 
-def _said(prompt: Prompt, each: float, most: int) -> tuple[tuple[Said, ...], int]:
-    said = messages(sections(prompt.text)["messages"])
+def _select_messages(prompt: Prompt, each: float, most: int) -> tuple[tuple[ShownMessage, ...], int]:
+    said = parse_messages(split_sections(prompt.text)["messages"])
     talk = count_tokens("\n".join(one.words for one in said))
     return said, min(max(1, round(talk / each)), most)
 
 
-def _spread(said: Sequence[T], count: int) -> list[tuple[T, int]]:
+def _spread_evenly(said: Sequence[T], count: int) -> list[tuple[T, int]]:
     """So many of them, spread evenly, each with how often it was taken before."""
     taken: dict[int, int] = {}
     spread = []
@@ -62,27 +62,27 @@ def _spread(said: Sequence[T], count: int) -> list[tuple[T, int]]:
     return spread
 
 
-def _gist(said: Said, part: int) -> ExtractedGist:
-    day = iso_day(said.moment)
-    words = _part(said, part, GIST_WORDS)
+def _write_gist(said: ShownMessage, part: int) -> ExtractedGist:
+    day = find_iso_day(said.moment)
+    words = _take_part(said, part, GIST_WORDS)
     return ExtractedGist(
         text=f"{said.speaker} said {words} ({said.moment.rpartition(',')[0]}).", start=day, messages=(said.number,)
     )
 
 
-def _fact(said: Said, part: int) -> ExtractedFact:
-    words = _part(said, part, PREDICATE_WORDS + PHRASE_WORDS).split()
-    return ExtractedFact(
+def _write_triple(said: ShownMessage, part: int) -> ExtractedTriple:
+    words = _take_part(said, part, PREDICATE_WORDS + PHRASE_WORDS).split()
+    return ExtractedTriple(
         subject=said.speaker,
         predicate=" ".join(["said", *words[: PREDICATE_WORDS - 1]]),
         object=" ".join(words[PREDICATE_WORDS - 1 :]) or "something",
-        point_in_time=iso_day(said.moment),
+        point_in_time=find_iso_day(said.moment),
         messages=(said.number,),
     )
 
 
-def _part(said: Said, part: int, most: int) -> str:
+def _take_part(said: ShownMessage, part: int, most: int) -> str:
     """The ``part``-th run of so many words of a message; its beginning where it is not that long."""
     words = said.words.split()
     run = " ".join(words[part * most : (part + 1) * most])
-    return run if any(map(str.isalnum, run)) else clipped(said.words, most) or "something"
+    return run if any(map(str.isalnum, run)) else clip_words(said.words, most) or "something"

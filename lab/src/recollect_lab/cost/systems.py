@@ -21,19 +21,19 @@ from recollect.methods.recmem.consolidate import UnitConsolidator
 from recollect.methods.recmem.settings import CASUAL, RECURRENCE, ConsolidateSettings, Recurrence
 from recollect.models.embedder import Embedder
 from recollect.ports import Consolidator
-from recollect.recipes import Recipe, recipe_named
+from recollect.recipes import Recipe, get_recipe
 from recollect.worker import WorkerSettings
-from recollect_lab.calendar import Calendar
 from recollect_lab.cost import eager
 from recollect_lab.cost.eager import extract_all
 from recollect_lab.cost.stub import StubModel
-from recollect_lab.datasets.dataset import Conversation, Session
+from recollect_lab.datasets.dataset import DatasetConversation, DatasetSession
+from recollect_lab.manual_clock import ManualClock
 
 EAGER = "eager"
 DEFAULT_SYSTEMS = ("recmem", "recmem@3", "recmem@4", "recmem@5", "recmem@6", EAGER, "remem", "hindsight")
 """What is compared where nothing is chosen; ``recmem@N`` is the recipe with theta_count N."""
 
-SETTLED = timedelta(hours=1)
+SETTLE_TIME = timedelta(hours=1)
 """How long after a session began the background work on it is done: before the next one is held."""
 
 
@@ -54,7 +54,7 @@ class Construction:
         return sum(self.operations.values(), start=Usage())
 
 
-class System(Protocol):
+class CostSystem(Protocol):
     """A way to make memory. ``recurrence`` is what it waits for, where it waits for something."""
 
     @property
@@ -63,17 +63,17 @@ class System(Protocol):
     @property
     def recurrence(self) -> Recurrence | None: ...
 
-    async def construct(self, conversation: Conversation, embedder: Embedder) -> Construction: ...
+    async def construct(self, conversation: DatasetConversation, embedder: Embedder) -> Construction: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Eager:
+class EagerSystem:
     """One call a pair of messages (:mod:`recollect_lab.cost.eager`)."""
 
     name: str = EAGER
     recurrence: Recurrence | None = None
 
-    async def construct(self, conversation: Conversation, embedder: Embedder) -> Construction:
+    async def construct(self, conversation: DatasetConversation, embedder: Embedder) -> Construction:
         """Read every pair.
 
         Raises:
@@ -84,14 +84,14 @@ class Eager:
 
 
 @dataclass(frozen=True, slots=True)
-class ByRecipe:
+class RecipeSystem:
     """What a recipe makes in the background, after each session."""
 
     name: str
     recipe: Recipe
     recurrence: Recurrence | None = None
 
-    async def construct(self, conversation: Conversation, embedder: Embedder) -> Construction:
+    async def construct(self, conversation: DatasetConversation, embedder: Embedder) -> Construction:
         """Keep session after session, and have all work done that each of them causes.
 
         Raises:
@@ -99,7 +99,7 @@ class ByRecipe:
         """
         if not conversation.sessions:
             return Construction(operations={})
-        clock = Calendar(conversation.sessions[0].at)
+        clock = ManualClock(conversation.sessions[0].at)
         async with Memory.open(
             ":memory:",
             embedder=embedder,
@@ -110,25 +110,27 @@ class ByRecipe:
             clock=clock,
         ) as memory:
             bank = await memory.bank("conversation")
-            problems = [line for session in conversation.sessions for line in await _kept(bank, session, clock)]
+            problems = [
+                line for session in conversation.sessions for line in await _retain_session(bank, session, clock)
+            ]
             costs = {cost.operation: cost.usage for cost in await bank.costs()}
-            return Construction(operations=costs, items=await _items(bank), problems=tuple(problems))
+            return Construction(operations=costs, items=await _load_items(bank), problems=tuple(problems))
 
 
-async def _kept(bank: Bank, session: Session, clock: Calendar) -> tuple[str, ...]:
-    clock.set(session.at + SETTLED)
+async def _retain_session(bank: Bank, session: DatasetSession, clock: ManualClock) -> tuple[str, ...]:
+    clock.set(session.at + SETTLE_TIME)
     await bank.retain(session.messages, session=session.id)
-    return await bank.work()
+    return await bank.run_jobs()
 
 
-async def _items(bank: Bank) -> tuple[Item, ...]:
+async def _load_items(bank: Bank) -> tuple[Item, ...]:
     """All that was made of the messages, turns aside: what holds and what was superseded."""
     lines = [json.loads(line) async for line in bank.export()]
     items = (from_json(Item, line["item"]) for line in lines if line["type"] == "item")
     return tuple(item for item in items if item.kind is not ItemKind.TURN)
 
 
-def system_named(name: str, embedder: Embedder, *, theta_sim: float | None = None) -> System:
+def build_system(name: str, embedder: Embedder, *, theta_sim: float | None = None) -> CostSystem:
     """A system by its name: ``eager``, a recipe's, or a recipe's with ``@`` and the theta_count of its recurrence.
 
     Args:
@@ -140,45 +142,45 @@ def system_named(name: str, embedder: Embedder, *, theta_sim: float | None = Non
         InvalidInput: there is no such recipe, it waits for no recurrence, or the number is none.
     """
     if name == EAGER:
-        return Eager()
+        return EagerSystem()
     known, mark, count = name.partition("@")
-    recipe = recipe_named(known)
-    recurrence = _recurrence(recipe, embedder)
+    recipe = get_recipe(known)
+    recurrence = _choose_recurrence(recipe, embedder)
     if recurrence is None:
         if mark:
             raise InvalidInput(f"{name!r}: the recipe {known} waits for no recurrence, so that it has no theta_count")
-        return ByRecipe(name, recipe)
+        return RecipeSystem(name, recipe)
     if mark:
-        recurrence = replace(recurrence, theta_count=_number(name, count))
+        recurrence = replace(recurrence, theta_count=_parse_count(name, count))
     if theta_sim is not None:
         recurrence = replace(recurrence, theta_sim=theta_sim)
-    return ByRecipe(name, _with(recipe, recurrence), recurrence)
+    return RecipeSystem(name, _with_recurrence(recipe, recurrence), recurrence)
 
 
-def _number(name: str, count: str) -> int:
+def _parse_count(name: str, count: str) -> int:
     if not count.isdecimal():
         raise InvalidInput(f"{name!r}: what stands after @ is a theta_count, as in recmem@5")
     return int(count)
 
 
-def _recurrence(recipe: Recipe, embedder: Embedder) -> Recurrence | None:
+def _choose_recurrence(recipe: Recipe, embedder: Embedder) -> Recurrence | None:
     """Return the threshold that a new bank of the recipe has; ``None`` where it waits for no recurrence."""
     for part in recipe.consolidate:
-        if (settings := _settings_of(part)) is not None:
+        if (settings := _consolidation_settings(part)) is not None:
             return settings.recurrence or RECURRENCE.get(embedder.name, CASUAL)
     return None
 
 
-def _with(recipe: Recipe, recurrence: Recurrence) -> Recipe:
-    return replace(recipe, consolidate=tuple(_waiting_for(recurrence, part) for part in recipe.consolidate))
+def _with_recurrence(recipe: Recipe, recurrence: Recurrence) -> Recipe:
+    return replace(recipe, consolidate=tuple(_set_recurrence(recurrence, part) for part in recipe.consolidate))
 
 
-def _waiting_for(recurrence: Recurrence, part: Factory[Consolidator]) -> Factory[Consolidator]:
-    settings = _settings_of(part)
+def _set_recurrence(recurrence: Recurrence, part: Factory[Consolidator]) -> Factory[Consolidator]:
+    settings = _consolidation_settings(part)
     return part if settings is None else partial(UnitConsolidator, settings=replace(settings, recurrence=recurrence))
 
 
-def _settings_of(part: Factory[Consolidator]) -> ConsolidateSettings | None:
+def _consolidation_settings(part: Factory[Consolidator]) -> ConsolidateSettings | None:
     """Return the settings of RecMem's consolidator; ``None`` for any other."""
     if part is UnitConsolidator:
         return ConsolidateSettings()
@@ -189,12 +191,12 @@ def _settings_of(part: Factory[Consolidator]) -> ConsolidateSettings | None:
     return None
 
 
-def reasons(items: Sequence[Item]) -> Mapping[str, int]:
+def count_reasons(items: Sequence[Item]) -> Mapping[str, int]:
     """Why episodes were made: the first words of their labels ("recurrence", "pinned", "salient"), counted."""
     made = (item for item in items if item.kind is ItemKind.EPISODE and not item.order)
     return Counter(item.label.partition(" ")[0].rstrip(":") for item in made)
 
 
-def merges(items: Sequence[Item]) -> int:
+def count_merges(items: Sequence[Item]) -> int:
     """How often an episode was told anew: its steps after the first."""
     return sum(item.kind is ItemKind.EPISODE and item.order > 0 for item in items)

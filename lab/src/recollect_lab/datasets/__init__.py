@@ -10,9 +10,9 @@ from recollect_lab.datasets import jsonl, locomo, longmemeval
 from recollect_lab.datasets.dataset import Dataset
 
 LOADERS: Mapping[str, Callable[[Path], Dataset]] = {
-    "jsonl": jsonl.load,
-    "locomo": locomo.load,
-    "longmemeval": longmemeval.load,
+    "jsonl": jsonl.load_jsonl,
+    "locomo": locomo.load_locomo,
+    "longmemeval": longmemeval.load_longmemeval,
 }
 
 

@@ -9,12 +9,12 @@ from typing import Literal
 
 from recollect.domain.messages import Message
 
-Place = Literal["message", "exchange"]
+PlaceUnit = Literal["message", "exchange"]
 """What is counted as one place in a ranking: a message, or a user message with the answers to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class DatasetSession:
     """The messages of one sitting, in order; every message has an ``id`` and an ``at`` of its own."""
 
     id: str
@@ -23,7 +23,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class DatasetQuestion:
     """A question with its known answer and where that answer was said.
 
     ``at`` is when it is asked ("now", to the bank). ``evidence`` are ids of messages, ``sessions`` ids of the sessions
@@ -42,12 +42,12 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class DatasetConversation:
     """What goes into one bank, in order of time, and what is asked of it."""
 
     id: str
-    sessions: tuple[Session, ...]
-    questions: tuple[Question, ...]
+    sessions: tuple[DatasetSession, ...]
+    questions: tuple[DatasetQuestion, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +60,8 @@ class Dataset:
     """
 
     name: str
-    conversations: tuple[Conversation, ...]
-    place: Place
+    conversations: tuple[DatasetConversation, ...]
+    place: PlaceUnit
     checksum: str
     left_out: Mapping[str, int] = field(default_factory=dict)
     bad_evidence: int = 0

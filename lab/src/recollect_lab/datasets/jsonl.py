@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import cast
 
 from recollect.domain.messages import Message, Role
-from recollect_lab.datasets.dataset import Conversation, Dataset, Place, Question, Session
+from recollect_lab.datasets.dataset import Dataset, DatasetConversation, DatasetQuestion, DatasetSession, PlaceUnit
 from recollect_lab.datasets.files import SourceFile, read_source
-from recollect_lab.datasets.lines import Line, read_lines
+from recollect_lab.datasets.lines import DatasetLine, read_lines
 
 FIELDS: Mapping[str, frozenset[str]] = {
     "dataset": frozenset({"type", "name", "place"}),
@@ -25,7 +25,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
 _ONLY_CONVERSATION = "conversation"
 
 
-def load(path: Path) -> Dataset:
+def load_jsonl(path: Path) -> Dataset:
     """Read a file in the neutral format, gzip or plain. Lines may come in any order.
 
     Raises:
@@ -36,115 +36,115 @@ def load(path: Path) -> Dataset:
     lines = list(read_lines(source.text))
     for line in lines:
         _check_fields(line)
-    return _dataset(source, lines)
+    return _make_dataset(source, lines)
 
 
-def _check_fields(line: Line) -> None:
-    kind = line.text("type")
+def _check_fields(line: DatasetLine) -> None:
+    kind = line.read_text("type")
     if kind not in FIELDS:
-        raise line.bad(f"unknown type {kind!r}; known are {', '.join(FIELDS)}")
-    line.only(FIELDS[kind])
+        raise line.make_error(f"unknown type {kind!r}; known are {', '.join(FIELDS)}")
+    line.require_known(FIELDS[kind])
 
 
-def _dataset(source: SourceFile, lines: Sequence[Line]) -> Dataset:
-    headers = _of("dataset", lines)
+def _make_dataset(source: SourceFile, lines: Sequence[DatasetLine]) -> Dataset:
+    headers = _select_type("dataset", lines)
     if len(headers) > 1:
-        raise headers[1].bad("a second line of type 'dataset'; a file has one at most")
-    by_conversation: dict[str, list[Line]] = {}
+        raise headers[1].make_error("a second line of type 'dataset'; a file has one at most")
+    by_conversation: dict[str, list[DatasetLine]] = {}
     for line in lines:
         if line.fields["type"] != "dataset":
-            by_conversation.setdefault(line.text("conversation", _ONLY_CONVERSATION), []).append(line)
+            by_conversation.setdefault(line.read_text("conversation", _ONLY_CONVERSATION), []).append(line)
     return Dataset(
-        name=headers[0].text("name", source.name) if headers else source.name,
-        conversations=tuple(_conversation(name, theirs) for name, theirs in by_conversation.items()),
-        place=_place(headers[0]) if headers else "message",
+        name=headers[0].read_text("name", source.name) if headers else source.name,
+        conversations=tuple(_read_conversation(name, theirs) for name, theirs in by_conversation.items()),
+        place=_read_place(headers[0]) if headers else "message",
         checksum=source.checksum,
     )
 
 
-def _place(header: Line) -> Place:
-    place = header.text("place", "message")
+def _read_place(header: DatasetLine) -> PlaceUnit:
+    place = header.read_text("place", "message")
     if place not in ("message", "exchange"):
-        raise header.bad(f"'place' must be 'message' or 'exchange', not {place!r}")
-    return cast(Place, place)
+        raise header.make_error(f"'place' must be 'message' or 'exchange', not {place!r}")
+    return cast(PlaceUnit, place)
 
 
-def _conversation(name: str, lines: Sequence[Line]) -> Conversation:
-    starts = _starts(_unique("session", lines))
-    said = _said(_unique("message", lines), starts)
+def _read_conversation(name: str, lines: Sequence[DatasetLine]) -> DatasetConversation:
+    starts = _read_starts(_select_unique("session", lines))
+    said = _read_messages(_select_unique("message", lines), starts)
     session_of = {message.id: session for session, theirs in said.items() for message in theirs if message.id}
-    sessions = (Session(id=session, at=at, messages=tuple(said[session])) for session, at in starts.items())
-    return Conversation(
+    sessions = (DatasetSession(id=session, at=at, messages=tuple(said[session])) for session, at in starts.items())
+    return DatasetConversation(
         id=name,
         sessions=tuple(sorted(sessions, key=lambda session: session.at)),
-        questions=tuple(_question(line, session_of) for line in _unique("question", lines)),
+        questions=tuple(_read_question(line, session_of) for line in _select_unique("question", lines)),
     )
 
 
-def _of(kind: str, lines: Iterable[Line]) -> list[Line]:
+def _select_type(kind: str, lines: Iterable[DatasetLine]) -> list[DatasetLine]:
     return [line for line in lines if line.fields["type"] == kind]
 
 
-def _unique(kind: str, lines: Iterable[Line]) -> list[Line]:
+def _select_unique(kind: str, lines: Iterable[DatasetLine]) -> list[DatasetLine]:
     """The lines of a type, none of which may have the id of another."""
     first: dict[str, int] = {}
-    found = _of(kind, lines)
+    found = _select_type(kind, lines)
     for line in found:
-        name = line.text("id")
+        name = line.read_text("id")
         if name in first:
-            raise line.bad(f"the {kind} {name!r} is on line {first[name]} already")
+            raise line.make_error(f"the {kind} {name!r} is on line {first[name]} already")
         first[name] = line.number
     return found
 
 
-def _starts(lines: Iterable[Line]) -> dict[str, datetime]:
+def _read_starts(lines: Iterable[DatasetLine]) -> dict[str, datetime]:
     starts: dict[str, datetime] = {}
     for line in lines:
-        at = line.moment("at")
+        at = line.read_moment("at")
         if at is None:
-            raise line.bad("'at' is missing: a session needs the time it began")
-        starts[line.text("id")] = at
+            raise line.make_error("'at' is missing: a session needs the time it began")
+        starts[line.read_text("id")] = at
     return starts
 
 
-def _said(lines: Iterable[Line], starts: Mapping[str, datetime]) -> dict[str, list[Message]]:
+def _read_messages(lines: Iterable[DatasetLine], starts: Mapping[str, datetime]) -> dict[str, list[Message]]:
     """The messages of each session, in the order of their lines; one without a time gets a second of its own."""
     said: dict[str, list[Message]] = {session: [] for session in starts}
     for line in lines:
-        session = line.text("session")
+        session = line.read_text("session")
         if session not in said:
-            raise line.bad(f"no line declares the session {session!r} in this conversation")
-        at = line.moment("at") or starts[session] + timedelta(seconds=len(said[session]))
-        said[session].append(_message(line, at))
+            raise line.make_error(f"no line declares the session {session!r} in this conversation")
+        at = line.read_moment("at") or starts[session] + timedelta(seconds=len(said[session]))
+        said[session].append(_read_message(line, at))
     return said
 
 
-def _message(line: Line, at: datetime) -> Message:
-    role = line.text("role", Role.USER.value)
+def _read_message(line: DatasetLine, at: datetime) -> Message:
+    role = line.read_text("role", Role.USER.value)
     if role not in tuple(Role):
-        raise line.bad(f"unknown role {role!r}; known are {', '.join(Role)}")
+        raise line.make_error(f"unknown role {role!r}; known are {', '.join(Role)}")
     return Message(
-        id=line.text("id"),
-        speaker=line.text("speaker"),
+        id=line.read_text("id"),
+        speaker=line.read_text("speaker"),
         role=Role(role),
-        text=line.text("text"),
+        text=line.read_text("text"),
         at=at,
-        captions=line.texts("captions"),
-        important=line.flag("important"),
+        captions=line.read_texts("captions"),
+        important=line.read_flag("important"),
     )
 
 
-def _question(line: Line, session_of: Mapping[str, str]) -> Question:
-    evidence = tuple(dict.fromkeys(line.texts("evidence")))
+def _read_question(line: DatasetLine, session_of: Mapping[str, str]) -> DatasetQuestion:
+    evidence = tuple(dict.fromkeys(line.read_texts("evidence")))
     for name in evidence:
         if name not in session_of:
-            raise line.bad(f"the evidence {name!r} names no message of this conversation")
-    return Question(
-        id=line.text("id"),
-        text=line.text("text"),
-        category=line.text("category"),
-        at=line.moment("at"),
-        answer=line.text("answer", ""),
+            raise line.make_error(f"the evidence {name!r} names no message of this conversation")
+    return DatasetQuestion(
+        id=line.read_text("id"),
+        text=line.read_text("text"),
+        category=line.read_text("category"),
+        at=line.read_moment("at"),
+        answer=line.read_text("answer", ""),
         evidence=evidence,
         sessions=tuple(dict.fromkeys(session_of[name] for name in evidence)),
         unscored=None if evidence else "no evidence",

@@ -25,7 +25,7 @@ from typing import Any, NotRequired, TypedDict, cast
 
 from recollect.domain.messages import Message
 from recollect.errors import InvalidInput
-from recollect_lab.datasets.dataset import Conversation, Dataset, Question, Session
+from recollect_lab.datasets.dataset import Dataset, DatasetConversation, DatasetQuestion, DatasetSession
 from recollect_lab.datasets.files import read_source
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
@@ -35,42 +35,42 @@ _SESSION = re.compile(r"session_(\d+)")
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
 
-class _Turn(TypedDict):
+class _LocomoTurn(TypedDict):
     speaker: str
     dia_id: str
     text: str
     blip_caption: NotRequired[str]
 
 
-class _Asked(TypedDict):
+class _LocomoQuestion(TypedDict):
     question: str
     category: int
     evidence: list[str]
     answer: NotRequired[str | int | None]
 
 
-class _Sample(TypedDict):
+class _LocomoSample(TypedDict):
     sample_id: str
     conversation: Mapping[str, Any]  # the vendor's shape: session_N: list[_Turn]; session_N_date_time: str
-    qa: list[_Asked]
+    qa: list[_LocomoQuestion]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Taken:
+class _LoadedSample:
     """One conversation, and what of it was not taken."""
 
-    conversation: Conversation
+    conversation: DatasetConversation
     left_out: Counter[str]
     bad_evidence: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Evidence:
+class _RepairedEvidence:
     ids: tuple[str, ...]
     bad: int
 
 
-def load(path: Path) -> Dataset:
+def load_locomo(path: Path) -> Dataset:
     """Read a LoCoMo file: JSON, or JSON in gzip. Places are messages.
 
     Raises:
@@ -78,7 +78,7 @@ def load(path: Path) -> Dataset:
     """
     source = read_source(path)
     try:
-        taken = [_take(sample) for sample in cast(list[_Sample], json.loads(source.text))]
+        taken = [_load_sample(sample) for sample in cast(list[_LocomoSample], json.loads(source.text))]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as exc:
         raise InvalidInput(f"{path} is no LoCoMo file: {type(exc).__name__}: {exc}") from exc
     return Dataset(
@@ -91,25 +91,25 @@ def load(path: Path) -> Dataset:
     )
 
 
-def _take(sample: _Sample) -> _Taken:
-    sessions = _sessions(sample["conversation"])
+def _load_sample(sample: _LocomoSample) -> _LoadedSample:
+    sessions = _read_sessions(sample["conversation"])
     session_of = {message.id: session.id for session in sessions for message in session.messages if message.id}
-    reasons = [_reason_to_leave(position, sample["qa"]) for position in range(len(sample["qa"]))]
+    reasons = [_find_exclusion_reason(position, sample["qa"]) for position in range(len(sample["qa"]))]
     asked = [(position, row) for position, row in enumerate(sample["qa"]) if reasons[position] is None]
-    evidence = [mend_evidence(row["evidence"], session_of) for _, row in asked]
+    evidence = [repair_evidence(row["evidence"], session_of) for _, row in asked]
     now = sessions[-1].messages[-1].at
     questions = tuple(
-        _question(f"{sample['sample_id']}:q{position + 1:03d}", row, found, session_of, now)
+        _read_question(f"{sample['sample_id']}:q{position + 1:03d}", row, found, session_of, now)
         for (position, row), found in zip(asked, evidence, strict=True)
     )
-    return _Taken(
-        conversation=Conversation(id=sample["sample_id"], sessions=sessions, questions=questions),
+    return _LoadedSample(
+        conversation=DatasetConversation(id=sample["sample_id"], sessions=sessions, questions=questions),
         left_out=Counter(reason for reason in reasons if reason is not None),
         bad_evidence=sum(found.bad for found in evidence),
     )
 
 
-def _reason_to_leave(position: int, rows: list[_Asked]) -> str | None:
+def _find_exclusion_reason(position: int, rows: list[_LocomoQuestion]) -> str | None:
     row = rows[position]
     if row["category"] == _ADVERSARIAL:
         return "adversarial"
@@ -117,10 +117,10 @@ def _reason_to_leave(position: int, rows: list[_Asked]) -> str | None:
     return "repeated" if row["question"] in before else None
 
 
-def _question(
-    name: str, row: _Asked, found: _Evidence, session_of: Mapping[str, str], now: datetime | None
-) -> Question:
-    return Question(
+def _read_question(
+    name: str, row: _LocomoQuestion, found: _RepairedEvidence, session_of: Mapping[str, str], now: datetime | None
+) -> DatasetQuestion:
+    return DatasetQuestion(
         id=name,
         text=row["question"],
         category=CATEGORIES[row["category"]],
@@ -132,7 +132,7 @@ def _question(
     )
 
 
-def mend_evidence(given: Iterable[str], known: Mapping[str, str]) -> _Evidence:
+def repair_evidence(given: Iterable[str], known: Mapping[str, str]) -> _RepairedEvidence:
     """Read what annotators wrote as evidence; ``known`` has the ids of the conversation's messages as keys."""
     ids: list[str] = []
     bad = 0
@@ -141,23 +141,23 @@ def mend_evidence(given: Iterable[str], known: Mapping[str, str]) -> _Evidence:
         kept = [name for name in named if name in known]
         ids += kept
         bad += max(len(named), 1) - len(kept)
-    return _Evidence(ids=tuple(dict.fromkeys(ids)), bad=bad)
+    return _RepairedEvidence(ids=tuple(dict.fromkeys(ids)), bad=bad)
 
 
-def _sessions(conversation: Mapping[str, Any]) -> tuple[Session, ...]:
+def _read_sessions(conversation: Mapping[str, Any]) -> tuple[DatasetSession, ...]:
     """The sessions that have messages, in order of time. (The file dates some sessions that it does not have.)"""
     names = [name for name, turns in conversation.items() if _SESSION.fullmatch(name) and turns]
-    sessions = (_session(name, conversation[name], conversation[f"{name}_date_time"]) for name in names)
+    sessions = (_read_session(name, conversation[name], conversation[f"{name}_date_time"]) for name in names)
     return tuple(sorted(sessions, key=lambda session: session.at))
 
 
-def _session(name: str, turns: list[_Turn], date: str) -> Session:
+def _read_session(name: str, turns: list[_LocomoTurn], date: str) -> DatasetSession:
     at = datetime.strptime(date, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
-    messages = (_message(turn, at + timedelta(seconds=position)) for position, turn in enumerate(turns))
-    return Session(id=name, at=at, messages=tuple(messages))
+    messages = (_read_message(turn, at + timedelta(seconds=position)) for position, turn in enumerate(turns))
+    return DatasetSession(id=name, at=at, messages=tuple(messages))
 
 
-def _message(turn: _Turn, at: datetime) -> Message:
+def _read_message(turn: _LocomoTurn, at: datetime) -> Message:
     caption = turn.get("blip_caption")
     return Message(
         id=turn["dia_id"],

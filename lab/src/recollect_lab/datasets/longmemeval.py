@@ -21,17 +21,17 @@ from typing import NotRequired, TypedDict, cast
 
 from recollect.domain.messages import Message, Role
 from recollect.errors import InvalidInput
-from recollect_lab.datasets.dataset import Conversation, Dataset, Question, Session
+from recollect_lab.datasets.dataset import Dataset, DatasetConversation, DatasetQuestion, DatasetSession
 from recollect_lab.datasets.files import read_source
 
 
-class _Turn(TypedDict):
+class _LongMemEvalTurn(TypedDict):
     role: str
     content: str
     has_answer: NotRequired[bool]
 
 
-class _Asked(TypedDict):
+class _LongMemEvalQuestion(TypedDict):
     question_id: str
     question_type: str
     question: str
@@ -40,10 +40,10 @@ class _Asked(TypedDict):
     answer_session_ids: list[str]
     haystack_dates: list[str]
     haystack_session_ids: list[str]
-    haystack_sessions: list[list[_Turn]]
+    haystack_sessions: list[list[_LongMemEvalTurn]]
 
 
-def load(path: Path) -> Dataset:
+def load_longmemeval(path: Path) -> Dataset:
     """Read a LongMemEval file (S, M or oracle): JSON, or JSON in gzip. Places are exchanges.
 
     Raises:
@@ -51,45 +51,47 @@ def load(path: Path) -> Dataset:
     """
     source = read_source(path)
     try:
-        conversations = tuple(_conversation(row) for row in cast(list[_Asked], json.loads(source.text)))
+        conversations = tuple(
+            _read_conversation(row) for row in cast(list[_LongMemEvalQuestion], json.loads(source.text))
+        )
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as exc:
         raise InvalidInput(f"{path} is no LongMemEval file: {type(exc).__name__}: {exc}") from exc
     return Dataset(name=source.name, conversations=conversations, place="exchange", checksum=source.checksum)
 
 
-def _conversation(row: _Asked) -> Conversation:
+def _read_conversation(row: _LongMemEvalQuestion) -> DatasetConversation:
     haystack = zip(row["haystack_dates"], row["haystack_session_ids"], row["haystack_sessions"], strict=True)
-    in_order = sorted(((_time(date), name, turns) for date, name, turns in haystack), key=lambda one: one[0])
+    in_order = sorted(((_parse_time(date), name, turns) for date, name, turns in haystack), key=lambda one: one[0])
     renamed = [(f"s{position:03d}", at, name, turns) for position, (at, name, turns) in enumerate(in_order, 1)]
     gold = set(row["answer_session_ids"])
-    question = Question(
+    question = DatasetQuestion(
         id=row["question_id"],
         text=row["question"],
         category=row["question_type"],
-        at=_time(row["question_date"]),
+        at=_parse_time(row["question_date"]),
         answer=str(row["answer"]),
-        evidence=tuple(said for new, _, _, turns in renamed for said in _gold_messages(new, turns)),
+        evidence=tuple(said for new, _, _, turns in renamed for said in _find_gold_messages(new, turns)),
         sessions=tuple(new for new, _, name, _ in renamed if name in gold),
-        unscored=_unscored(row),
+        unscored=_find_exclusion_reason(row),
     )
-    sessions = tuple(_session(new, at, turns) for new, at, _, turns in renamed)
-    return Conversation(id=row["question_id"], sessions=sessions, questions=(question,))
+    sessions = tuple(_read_session(new, at, turns) for new, at, _, turns in renamed)
+    return DatasetConversation(id=row["question_id"], sessions=sessions, questions=(question,))
 
 
-def _unscored(row: _Asked) -> str | None:
+def _find_exclusion_reason(row: _LongMemEvalQuestion) -> str | None:
     if row["question_id"].endswith("_abs"):
         return "abstention"
     return None if set(row["answer_session_ids"]) & set(row["haystack_session_ids"]) else "no evidence"
 
 
-def _gold_messages(session: str, turns: list[_Turn]) -> list[str]:
-    return [_message_id(session, position) for position, turn in enumerate(turns, 1) if turn.get("has_answer")]
+def _find_gold_messages(session: str, turns: list[_LongMemEvalTurn]) -> list[str]:
+    return [_make_message_id(session, position) for position, turn in enumerate(turns, 1) if turn.get("has_answer")]
 
 
-def _session(name: str, at: datetime, turns: list[_Turn]) -> Session:
+def _read_session(name: str, at: datetime, turns: list[_LongMemEvalTurn]) -> DatasetSession:
     messages = (
         Message(
-            id=_message_id(name, position),
+            id=_make_message_id(name, position),
             speaker=turn["role"],
             role=Role(turn["role"]),
             text=turn["content"],
@@ -97,12 +99,12 @@ def _session(name: str, at: datetime, turns: list[_Turn]) -> Session:
         )
         for position, turn in enumerate(turns, 1)
     )
-    return Session(id=name, at=at, messages=tuple(messages))
+    return DatasetSession(id=name, at=at, messages=tuple(messages))
 
 
-def _message_id(session: str, position: int) -> str:
+def _make_message_id(session: str, position: int) -> str:
     return f"{session}:{position:03d}"
 
 
-def _time(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     return datetime.strptime(text, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC)

@@ -9,18 +9,18 @@ from typing import Protocol
 from recollect.domain.messages import Message
 
 
-class FoundEvidence(Protocol):
+class EvalEvidence(Protocol):
     """A piece of evidence. ``sources`` are ids of messages, the one that the piece is about first."""
 
     @property
     def sources(self) -> Sequence[str]: ...
 
 
-class Found(Protocol):
+class EvalRecall(Protocol):
     """What a recall gives: ``evidence``, best first."""
 
     @property
-    def evidence(self) -> Sequence[FoundEvidence]: ...
+    def evidence(self) -> Sequence[EvalEvidence]: ...
 
 
 class EvalBank(Protocol):
@@ -30,7 +30,7 @@ class EvalBank(Protocol):
         """Keep a session's messages; each has an ``id``, which ``recall`` must give back in ``sources``."""
         ...
 
-    async def recall(self, query: str, *, limit: int, max_tokens: int | None, now: datetime | None) -> Found:
+    async def recall(self, query: str, *, limit: int, max_tokens: int | None, now: datetime | None) -> EvalRecall:
         """Find at most ``limit`` pieces of evidence, cut at no number of tokens where ``max_tokens`` is ``None``."""
         ...
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from recollect.domain.messages import Role
 from recollect.errors import InvalidInput
-from recollect_lab.datasets.dataset import Conversation, Place, Session
+from recollect_lab.datasets.dataset import DatasetConversation, DatasetSession, PlaceUnit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class PlaceMap:
     sessions: Mapping[str, str]
 
 
-def place_map(conversation: Conversation, place: Place) -> PlaceMap:
+def map_places(conversation: DatasetConversation, place: PlaceUnit) -> PlaceMap:
     """Map the messages of a conversation to places and sessions.
 
     With "message" every message is its own place. With "exchange" a place is named after the message that opens it:
@@ -28,12 +28,14 @@ def place_map(conversation: Conversation, place: Place) -> PlaceMap:
     places: dict[str, str] = {}
     sessions: dict[str, str] = {}
     for session in conversation.sessions:
-        places.update(_exchanges(session) if place == "exchange" else {name: name for name in _ids(session)})
-        sessions.update(dict.fromkeys(_ids(session), session.id))
+        places.update(
+            _map_exchanges(session) if place == "exchange" else {name: name for name in _message_ids(session)}
+        )
+        sessions.update(dict.fromkeys(_message_ids(session), session.id))
     return PlaceMap(places=places, sessions=sessions)
 
 
-def ranked(sources: Iterable[Sequence[str]], where: Mapping[str, str]) -> tuple[str, ...]:
+def rank_places(sources: Iterable[Sequence[str]], where: Mapping[str, str]) -> tuple[str, ...]:
     """Rank places (or sessions) by first appearance.
 
     ``sources`` are the message ids of each piece of evidence, best piece first. A piece that spans two places takes
@@ -54,11 +56,11 @@ def ranked(sources: Iterable[Sequence[str]], where: Mapping[str, str]) -> tuple[
     return tuple(found)
 
 
-def _ids(session: Session) -> list[str]:
+def _message_ids(session: DatasetSession) -> list[str]:
     return [message.id for message in session.messages if message.id is not None]
 
 
-def _exchanges(session: Session) -> dict[str, str]:
+def _map_exchanges(session: DatasetSession) -> dict[str, str]:
     places: dict[str, str] = {}
     opener: str | None = None
     for message in session.messages:

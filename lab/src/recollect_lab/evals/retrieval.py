@@ -11,10 +11,10 @@ import numpy as np
 from recollect.errors import InvalidInput
 from recollect_lab.datasets.dataset import Dataset
 from recollect_lab.evals.bank import OpenBank
-from recollect_lab.evals.exam import Exam, Outcome, Progress
-from recollect_lab.evals.report import Counts, RetrievalReport, Row, Run, Seconds, Size
-from recollect_lab.evals.scoring import estimates
-from recollect_lab.evals.selection import choose
+from recollect_lab.evals.conversation_run import ConversationOutcome, ConversationRun, EvalProgress
+from recollect_lab.evals.report import QuestionCounts, QuestionResult, RetrievalReport, RunSettings, RunSize, RunTimes
+from recollect_lab.evals.scoring import estimate_metrics
+from recollect_lab.evals.selection import choose_questions
 from recollect_lab.reports.bootstrap import Estimate
 from recollect_lab.reports.provenance import Provenance
 
@@ -26,14 +26,14 @@ async def evaluate_retrieval(
     provenance: Provenance,
     depth: int = 50,
     limit: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[EvalProgress], None] | None = None,
     timer: Callable[[], float] = perf_counter,
 ) -> RetrievalReport:
     """Retain each conversation in a bank of its own, session by session in order of time, and put its questions.
 
     ``depth`` is how many pieces of evidence each recall is asked for, and where a ranking of places is cut. ``limit``
-    takes that many of the questions that can be scored (:func:`~recollect_lab.evals.selection.choose`); a conversation
-    of which none is taken is not retained. ``timer`` gives seconds.
+    takes that many of the questions that can be scored (:func:`~recollect_lab.evals.selection.choose_questions`); a
+    conversation of which none is taken is not retained. ``timer`` gives seconds.
 
     A recall that raises is recorded with its text and scored 0; so is one whose evidence names a message that is not
     in the conversation. A bank that cannot be opened or cannot retain ends the evaluation with its own error.
@@ -43,45 +43,47 @@ async def evaluate_retrieval(
     """
     if depth < 1 or (limit is not None and limit < 1):
         raise InvalidInput(f"depth and limit must be 1 or more, not {depth} and {limit}")
-    chosen = choose(dataset, limit)
+    chosen = choose_questions(dataset, limit)
     if not chosen:
         raise InvalidInput(f"no question of {dataset.name} can be scored: none says where its answer was said")
-    run = Run(place=dataset.place, depth=depth, limit=limit)
+    run = RunSettings(place=dataset.place, depth=depth, limit=limit)
     total = sum(len(one.questions) for one in chosen)
-    exam = Exam(run=run, total=total, progress=progress, timer=timer)
-    outcomes: list[Outcome] = []
+    exam = ConversationRun(run=run, total=total, progress=progress, timer=timer)
+    outcomes: list[ConversationOutcome] = []
     for one in chosen:
         done = sum(len(outcome.rows) for outcome in outcomes)
-        outcomes.append(await exam.conversation(one, open_bank, done=done))
-    return _report(dataset, outcomes, run, provenance)
+        outcomes.append(await exam.run_conversation(one, open_bank, done=done))
+    return _build_report(dataset, outcomes, run, provenance)
 
 
-def _report(dataset: Dataset, outcomes: Sequence[Outcome], run: Run, provenance: Provenance) -> RetrievalReport:
+def _build_report(
+    dataset: Dataset, outcomes: Sequence[ConversationOutcome], run: RunSettings, provenance: Provenance
+) -> RetrievalReport:
     rows = tuple(row for outcome in outcomes for row in outcome.rows)
     return RetrievalReport(
-        metrics=estimates([row.scores for row in rows]),
-        by_category=_by_category(rows),
+        metrics=estimate_metrics([row.scores for row in rows]),
+        by_category=_group_by_category(rows),
         run=run,
-        seconds=_seconds(outcomes, rows),
-        size=Size(
+        seconds=_sum_times(outcomes, rows),
+        size=RunSize(
             messages=sum(outcome.messages for outcome in outcomes),
             index_mb=sum(outcome.size_bytes for outcome in outcomes) / 1e6,
         ),
-        counts=_counts(dataset, rows, conversations=len(outcomes)),
+        counts=_count_questions(dataset, rows, conversations=len(outcomes)),
         provenance=provenance,
         rows=rows,
     )
 
 
-def _by_category(rows: Sequence[Row]) -> Mapping[str, Mapping[str, Estimate]]:
+def _group_by_category(rows: Sequence[QuestionResult]) -> Mapping[str, Mapping[str, Estimate]]:
     names = sorted({row.category for row in rows})
-    return {name: estimates([row.scores for row in rows if row.category == name]) for name in names}
+    return {name: estimate_metrics([row.scores for row in rows if row.category == name]) for name in names}
 
 
-def _seconds(outcomes: Sequence[Outcome], rows: Sequence[Row]) -> Seconds:
+def _sum_times(outcomes: Sequence[ConversationOutcome], rows: Sequence[QuestionResult]) -> RunTimes:
     good = [row.ms for row in rows if row.error is None]  # failing is often fast: it must not flatter the percentiles
     middle, slow = (float(ms) for ms in np.percentile(good, [50, 95])) if good else (None, None)
-    return Seconds(
+    return RunTimes(
         retain=sum(outcome.retain_seconds for outcome in outcomes),
         recall=sum(row.ms for row in rows) / 1000,
         recall_p50_ms=middle,
@@ -89,13 +91,13 @@ def _seconds(outcomes: Sequence[Outcome], rows: Sequence[Row]) -> Seconds:
     )
 
 
-def _counts(dataset: Dataset, rows: Sequence[Row], *, conversations: int) -> Counts:
+def _count_questions(dataset: Dataset, rows: Sequence[QuestionResult], *, conversations: int) -> QuestionCounts:
     questions = [question for conversation in dataset.conversations for question in conversation.questions]
     left_out = Counter(dataset.left_out)
     left_out.update(question.unscored for question in questions if question.unscored is not None)
     total = len(questions) + sum(dataset.left_out.values())
     over_limit = total - left_out.total() - len(rows)
-    return Counts(
+    return QuestionCounts(
         conversations=conversations,
         questions=total,
         asked=len(rows),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from recollect_lab.evals.metrics import ndcg_at, recall_at, reciprocal_rank
-from recollect_lab.reports.bootstrap import Estimate, bootstrap_mean
+from recollect_lab.evals.metrics import compute_ndcg, compute_recall, compute_reciprocal_rank
+from recollect_lab.reports.bootstrap import Estimate, estimate_mean
 
 RECALL_CUTS = (5, 10, 25, 50)
 NDCG_CUT = 10
@@ -20,20 +20,20 @@ def score_places(ranked: Sequence[str], gold: frozenset[str], *, depth: int) -> 
     """
     if not gold:
         return {}
-    scores = {f"recall@{k}": recall_at(ranked, gold, k) for k in RECALL_CUTS if k <= depth}
+    scores = {f"recall@{k}": compute_recall(ranked, gold, k) for k in RECALL_CUTS if k <= depth}
     if depth >= NDCG_CUT:
-        scores[f"ndcg@{NDCG_CUT}"] = ndcg_at(ranked, gold, NDCG_CUT)
-    return scores | {"mrr": reciprocal_rank(ranked, gold, depth)}
+        scores[f"ndcg@{NDCG_CUT}"] = compute_ndcg(ranked, gold, NDCG_CUT)
+    return scores | {"mrr": compute_reciprocal_rank(ranked, gold, depth)}
 
 
 def score_sessions(ranked: Sequence[str], gold: frozenset[str], *, depth: int) -> dict[str, float]:
     """Measure a ranking of sessions, as :func:`score_places` does one of places."""
     if not gold:
         return {}
-    return {f"session_recall@{k}": recall_at(ranked, gold, k) for k in SESSION_CUTS if k <= depth}
+    return {f"session_recall@{k}": compute_recall(ranked, gold, k) for k in SESSION_CUTS if k <= depth}
 
 
-def estimates(scores: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:
+def estimate_metrics(scores: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:
     """The mean and interval of each measure, over the questions that have it, in the order of first appearance."""
     names = dict.fromkeys(name for score in scores for name in score)
-    return {name: bootstrap_mean([score[name] for score in scores if name in score]) for name in names}
+    return {name: estimate_mean([score[name] for score in scores if name in score]) for name in names}

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recollect_lab.datasets.dataset import Conversation, Dataset, Question
+from recollect_lab.datasets.dataset import Dataset, DatasetConversation, DatasetQuestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenQuestions:
     """A conversation, and the questions to put to it: at least one."""
 
-    conversation: Conversation
-    questions: tuple[Question, ...]
+    conversation: DatasetConversation
+    questions: tuple[DatasetQuestion, ...]
 
 
-def choose(dataset: Dataset, limit: int | None) -> tuple[Chosen, ...]:
+def choose_questions(dataset: Dataset, limit: int | None) -> tuple[ChosenQuestions, ...]:
     """The questions that retrieval can be scored on, or ``limit`` of them, evenly spaced over the file.
 
     So each conversation takes part by its share, and so does each category where a file is sorted by category. The
@@ -29,11 +29,11 @@ def choose(dataset: Dataset, limit: int | None) -> tuple[Chosen, ...]:
     ]
     count = len(scorable) if limit is None else min(limit, len(scorable))
     taken = [scorable[position * len(scorable) // count] for position in range(count)]
-    by_conversation: dict[str, list[Question]] = {}
+    by_conversation: dict[str, list[DatasetQuestion]] = {}
     for conversation, question in taken:
         by_conversation.setdefault(conversation.id, []).append(question)
     return tuple(
-        Chosen(conversation=conversation, questions=tuple(by_conversation[conversation.id]))
+        ChosenQuestions(conversation=conversation, questions=tuple(by_conversation[conversation.id]))
         for conversation in dataset.conversations
         if conversation.id in by_conversation
     )

@@ -4,24 +4,24 @@ What needs a model can so be shown and tested where none can be reached: the pro
 any OpenAI-compatible endpoint, and a recording that no longer fits is told, not hidden.
 """
 
-from recollect_lab.recordings.entry import Asked, Entry
-from recollect_lab.recordings.folder import recording_names, recording_path
+from recollect_lab.recordings.recorded_reply import RecordedReply, RequestKey
 from recollect_lab.recordings.recording import Recording
-from recollect_lab.recordings.report import ReplayReport, Stale
+from recollect_lab.recordings.report import ReplayReport, StaleReply
 from recollect_lab.recordings.server import ReplayServer
+from recollect_lab.recordings.shipped import list_recordings, open_recording_folder
 from recollect_lab.recordings.upstream import Upstream
-from recollect_lab.recordings.verdicts import Verdict, verdicts_on
+from recollect_lab.recordings.verdicts import Verdict, load_verdicts
 
 __all__ = [
-    "Asked",
-    "Entry",
+    "RecordedReply",
     "Recording",
     "ReplayReport",
     "ReplayServer",
-    "Stale",
+    "RequestKey",
+    "StaleReply",
     "Upstream",
     "Verdict",
-    "recording_names",
-    "recording_path",
-    "verdicts_on",
+    "list_recordings",
+    "load_verdicts",
+    "open_recording_folder",
 ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from recollect_lab.recordings.entry import Asked, Body, Entry, Json, kept_part
+from recollect_lab.recordings.recorded_reply import Body, Json, RecordedReply, RequestKey, select_kept
 
 
-def entry_of(asked: Asked, request: Body, answer: bytes) -> Entry | None:
+def parse_completion(asked: RequestKey, request: Body, answer: bytes) -> RecordedReply | None:
     """The reply in an endpoint's answer; ``None`` where it says nothing, or is no chat completion."""
     try:
         completion = json.loads(answer)
@@ -21,10 +21,10 @@ def entry_of(asked: Asked, request: Body, answer: bytes) -> Entry | None:
     sound = isinstance(text, str) and isinstance(calls, list) and isinstance(usage, Mapping)
     if not sound or not (text or calls):
         return None
-    return Entry(
+    return RecordedReply(
         asked=asked,
         model=str(completion.get("model") or request.get("model") or ""),
-        request=kept_part(request),
+        request=select_kept(request),
         reply=text,
         tool_calls=tuple(calls),
         finish=str(finish),
@@ -32,7 +32,7 @@ def entry_of(asked: Asked, request: Body, answer: bytes) -> Entry | None:
     )
 
 
-def completion_of(entry: Entry, *, created: int) -> Body:
+def make_completion(entry: RecordedReply, *, created: int) -> Body:
     """The answer that carries an entry's reply; ``created`` is in seconds since 1970."""
     message: dict[str, Json] = {"role": "assistant", "content": entry.reply or None}
     if entry.tool_calls:

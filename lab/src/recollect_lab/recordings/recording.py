@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Self
 
 from recollect.errors import InvalidInput, MalformedLine
-from recollect_lab.recordings.entry import Asked, Body, Entry, from_line, to_line
-from recollect_lab.recordings.standin import stand_in
+from recollect_lab.recordings.recorded_reply import Body, RecordedReply, RequestKey, dump_reply, load_reply
+from recollect_lab.recordings.stand_in import find_stand_in
 
 REPLIES = "replies.jsonl"
 
@@ -26,7 +26,7 @@ class Recording:
         entries: what is in it.
     """
 
-    def __init__(self, folder: Path, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, folder: Path, entries: Iterable[RecordedReply] = ()) -> None:
         self._folder = folder
         self._entries = {entry.asked.key: entry for entry in entries}
         self._lock = threading.Lock()
@@ -47,23 +47,23 @@ class Recording:
             raise InvalidInput(f"no recording in {folder}: it has no {REPLIES}") from exc
         except (OSError, UnicodeDecodeError) as exc:
             raise InvalidInput(f"cannot read {folder / REPLIES}: {exc}") from exc
-        return cls(folder, _entries(text))
+        return cls(folder, _parse_entries(text))
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[RecordedReply, ...]:
         """Every kept reply, sorted by role, subject, operation."""
         with self._lock:
-            return _sorted(self._entries.values())
+            return _sort_entries(self._entries.values())
 
-    def get(self, key: str) -> Entry | None:
+    def get(self, key: str) -> RecordedReply | None:
         """The reply kept for exactly this request."""
         return self._entries.get(key)
 
-    def stand_in(self, asked: Asked, body: Body) -> Entry | None:
+    def find_stand_in(self, asked: RequestKey, body: Body) -> RecordedReply | None:
         """The reply kept for the same role, operation and subject, in words most like these."""
-        return stand_in(self.entries, asked, body)
+        return find_stand_in(self.entries, asked, body)
 
-    def keep(self, entry: Entry) -> None:
+    def add(self, entry: RecordedReply) -> None:
         """Keep a reply, on disk when this returns; one that was kept for the same request gives way.
 
         Raises:
@@ -72,7 +72,7 @@ class Recording:
         with self._lock:
             self._replace({**self._entries, entry.asked.key: entry})
 
-    def prune(self, used: Collection[str]) -> tuple[Entry, ...]:
+    def prune(self, used: Collection[str]) -> tuple[RecordedReply, ...]:
         """Drop every reply whose key is not among these; gives what was dropped.
 
         Raises:
@@ -80,17 +80,17 @@ class Recording:
         """
         with self._lock:
             kept = {key: entry for key, entry in self._entries.items() if key in used}
-            dropped = _sorted(entry for key, entry in self._entries.items() if key not in used)
+            dropped = _sort_entries(entry for key, entry in self._entries.items() if key not in used)
             if dropped:
                 self._replace(kept)
             return dropped
 
-    def _replace(self, entries: dict[str, Entry]) -> None:
+    def _replace(self, entries: dict[str, RecordedReply]) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         part = self._folder / f"{REPLIES}.part"
         try:
             with part.open("wb") as out:
-                out.writelines(map(to_line, _sorted(entries.values())))
+                out.writelines(map(dump_reply, _sort_entries(entries.values())))
                 out.flush()
                 os.fsync(out.fileno())
             part.replace(self._folder / REPLIES)
@@ -99,17 +99,17 @@ class Recording:
         self._entries = entries
 
 
-def _entries(text: str) -> list[Entry]:
-    entries: dict[str, Entry] = {}
+def _parse_entries(text: str) -> list[RecordedReply]:
+    entries: dict[str, RecordedReply] = {}
     for number, line in enumerate(text.split("\n"), start=1):  # a reply may hold any other sign that ends a line
         if not line.strip():
             continue
-        entry = from_line(line, number)
+        entry = load_reply(line, number)
         if entry.asked.key in entries:
             raise MalformedLine(number, f"the key {entry.asked.key} is there twice")
         entries[entry.asked.key] = entry
     return list(entries.values())
 
 
-def _sorted(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    return tuple(sorted(entries, key=lambda entry: entry.order))
+def _sort_entries(entries: Iterable[RecordedReply]) -> tuple[RecordedReply, ...]:
+    return tuple(sorted(entries, key=lambda entry: entry.sort_key))

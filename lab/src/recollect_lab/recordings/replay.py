@@ -7,11 +7,11 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable
 
-from recollect_lab.recordings.completion import completion_of, entry_of
-from recollect_lab.recordings.entry import Asked, Body, Entry, asked_of, untagged
+from recollect_lab.recordings.completion import make_completion, parse_completion
+from recollect_lab.recordings.recorded_reply import Body, RecordedReply, RequestKey, drop_tags, read_request_key
 from recollect_lab.recordings.recording import Recording
-from recollect_lab.recordings.report import ReplayReport, Stale
-from recollect_lab.recordings.upstream import Answer, Upstream, told
+from recollect_lab.recordings.report import ReplayReport, StaleReply
+from recollect_lab.recordings.upstream import HttpAnswer, Upstream, make_error_answer
 
 
 class Replay:
@@ -33,24 +33,26 @@ class Replay:
         self._sending: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._exact: set[str] = set()
         self._recorded: set[str] = set()
-        self._stale: dict[str, Stale] = {}
-        self._missing: dict[str, Asked] = {}
+        self._stale: dict[str, StaleReply] = {}
+        self._missing: dict[str, RequestKey] = {}
 
-    def answer(self, body: Body, authorization: str | None) -> Answer:
+    def answer(self, body: Body, authorization: str | None) -> HttpAnswer:
         """The answer to a chat completion's body."""
-        asked = asked_of(body)
+        asked = read_request_key(body)
         if entry := self._recording.get(asked.key):
-            return self._exactly(entry)
+            return self._answer_exactly(entry)
         if self._upstream is not None:
             with self._lock_of(asked.key):
                 entry = self._recording.get(asked.key)  # meanwhile it may have come to whoever asked first
-                return self._exactly(entry) if entry else self._sent_on(self._upstream, asked, body, authorization)
-        if entry := self._recording.stand_in(asked, body):
+                return (
+                    self._answer_exactly(entry) if entry else self._forward(self._upstream, asked, body, authorization)
+                )
+        if entry := self._recording.find_stand_in(asked, body):
             with self._noting:
-                self._stale[asked.key] = Stale(asked=asked, entry=entry)
-            return self._told(entry)
-        self._miss(asked)
-        return told(404, f"no reply is recorded for {asked}, nor for its request, {asked.key}")
+                self._stale[asked.key] = StaleReply(asked=asked, entry=entry)
+            return self._make_answer(entry)
+        self._record_missing(asked)
+        return make_error_answer(404, f"no reply is recorded for {asked}, nor for its request, {asked.key}")
 
     def report(self) -> ReplayReport:
         """What was given so far, and what was not."""
@@ -61,33 +63,33 @@ class Replay:
         used = exact | recorded | {each.entry.asked.key for each in stale}
         return ReplayReport(
             exact=tuple(entry for entry in entries if entry.asked.key in exact),
-            stale=tuple(sorted(stale, key=lambda each: (*each.entry.order, each.asked.key))),
+            stale=tuple(sorted(stale, key=lambda each: (*each.entry.sort_key, each.asked.key))),
             missing=tuple(sorted(missing, key=lambda asked: (asked.role, asked.subject, asked.operation, asked.key))),
             unused=tuple(entry for entry in entries if entry.asked.key not in used),
             recorded=tuple(entry for entry in entries if entry.asked.key in recorded),
         )
 
-    def _sent_on(self, upstream: Upstream, asked: Asked, body: Body, authorization: str | None) -> Answer:
-        answer = upstream.send(untagged(body), authorization)
-        entry = entry_of(asked, body, answer.body) if answer.good else None
+    def _forward(self, upstream: Upstream, asked: RequestKey, body: Body, authorization: str | None) -> HttpAnswer:
+        answer = upstream.send(drop_tags(body), authorization)
+        entry = parse_completion(asked, body, answer.body) if answer.is_success else None
         if entry is None:
-            self._miss(asked)
+            self._record_missing(asked)
             return answer
-        self._recording.keep(entry)
+        self._recording.add(entry)
         with self._noting:
             self._recorded.add(asked.key)
             self._missing.pop(asked.key, None)
-        return self._told(entry)
+        return self._make_answer(entry)
 
-    def _exactly(self, entry: Entry) -> Answer:
+    def _answer_exactly(self, entry: RecordedReply) -> HttpAnswer:
         with self._noting:
             self._exact.add(entry.asked.key)
-        return self._told(entry)
+        return self._make_answer(entry)
 
-    def _told(self, entry: Entry) -> Answer:
-        return Answer(status=200, body=json.dumps(completion_of(entry, created=int(self._clock()))).encode())
+    def _make_answer(self, entry: RecordedReply) -> HttpAnswer:
+        return HttpAnswer(status=200, body=json.dumps(make_completion(entry, created=int(self._clock()))).encode())
 
-    def _miss(self, asked: Asked) -> None:
+    def _record_missing(self, asked: RequestKey) -> None:
         with self._noting:
             self._missing[asked.key] = asked
 

@@ -10,15 +10,15 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
-from recollect_lab.recordings.entry import Body
+from recollect_lab.recordings.recorded_reply import Body
 from recollect_lab.recordings.recording import Recording
 from recollect_lab.recordings.replay import Replay
 from recollect_lab.recordings.report import ReplayReport
-from recollect_lab.recordings.upstream import Answer, Upstream, told
+from recollect_lab.recordings.upstream import HttpAnswer, Upstream, make_error_answer
 
 _POLL_S = 0.05
 
-Answering = Callable[[Body, "str | None"], Answer]
+AnswerRequest = Callable[[Body, "str | None"], HttpAnswer]
 
 
 class ReplayServer:
@@ -73,7 +73,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def __init__(self, answering: Answering, *args: object) -> None:
+    def __init__(self, answering: AnswerRequest, *args: object) -> None:
         self._answering = answering
         super().__init__(*args)  # type: ignore[arg-type]
 
@@ -81,32 +81,32 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(self._answer())
 
     def do_GET(self) -> None:
-        self._send(told(404, f"a replay has no {self.path}; it answers POST /chat/completions"))
+        self._send(make_error_answer(404, f"a replay has no {self.path}; it answers POST /chat/completions"))
 
     def log_message(self, *_: object) -> None:
         """Nothing is logged: a request holds memory."""
 
-    def _answer(self) -> Answer:
+    def _answer(self) -> HttpAnswer:
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal():
-            return told(411, "a request needs its Content-Length")
+            return make_error_answer(411, "a request needs its Content-Length")
         data = self.rfile.read(int(length))
         if not self.path.partition("?")[0].rstrip("/").endswith("/chat/completions"):
-            return told(404, f"a replay has no {self.path}; it answers POST /chat/completions")
+            return make_error_answer(404, f"a replay has no {self.path}; it answers POST /chat/completions")
         try:
             body = json.loads(data)
         except ValueError:
-            return told(400, "the body is no JSON")
+            return make_error_answer(400, "the body is no JSON")
         if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
-            return told(400, "the body is no chat completion: it has no list of messages")
+            return make_error_answer(400, "the body is no chat completion: it has no list of messages")
         if body.get("stream"):
-            return told(400, "a replay does not stream: replies are kept whole; ask without stream")
+            return make_error_answer(400, "a replay does not stream: replies are kept whole; ask without stream")
         try:
             return self._answering(body, self.headers.get("Authorization"))
         except Exception as exc:  # a full disk, say: the client must not be left waiting
-            return told(500, f"the replay broke: {type(exc).__name__}: {exc}")
+            return make_error_answer(500, f"the replay broke: {type(exc).__name__}: {exc}")
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: HttpAnswer) -> None:
         try:
             self.send_response(answer.status)
             self.send_header("Content-Type", "application/json")

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from recollect.errors import InvalidInput
-from recollect_lab.recordings.entry import Body, Json
+from recollect_lab.recordings.recorded_reply import Body, Json
 
-PATIENCE_S = 3900.0
+TIMEOUT_S = 3900.0
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HttpAnswer:
     """An HTTP answer in JSON; ``retry_after`` is the header's value."""
 
     status: int
@@ -26,14 +26,14 @@ class Answer:
     retry_after: str | None = None
 
     @property
-    def good(self) -> bool:
+    def is_success(self) -> bool:
         return 200 <= self.status < 300
 
 
-def told(status: int, problem: str) -> Answer:
+def make_error_answer(status: int, problem: str) -> HttpAnswer:
     """An answer that says what is wrong, as OpenAI's API does."""
     value: Json = {"error": {"message": problem, "type": "recollect_replay", "code": None}}
-    return Answer(status=status, body=json.dumps(value).encode())
+    return HttpAnswer(status=status, body=json.dumps(value).encode())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Upstream:
     """An OpenAI-compatible endpoint.
 
     ``base_url`` ends before ``/chat/completions``; ``api_key`` and ``model`` take the place of what the request
-    brings; ``patience_s`` is how long to wait for an answer that somebody may be writing by hand.
+    brings; ``timeout_s`` is how long to wait for an answer that somebody may be writing by hand.
 
     Raises:
         InvalidInput: the address is not http(s).
@@ -50,26 +50,26 @@ class Upstream:
     base_url: str
     api_key: str | None = field(default=None, repr=False)
     model: str | None = None
-    patience_s: float = PATIENCE_S
+    timeout_s: float = TIMEOUT_S
 
     def __post_init__(self) -> None:
         address = urlsplit(self.base_url)
         if address.scheme not in ("http", "https") or not address.hostname:
             raise InvalidInput(f"the upstream is {self.base_url!r}; it must begin with http:// or https://")
 
-    def send(self, body: Body, authorization: str | None) -> Answer:
+    def send(self, body: Body, authorization: str | None) -> HttpAnswer:
         """Ask it, and wait; its errors are answers too. 502 where it cannot be reached, 504 where it takes too long."""
         asked = {**body, "model": self.model} if self.model else body
         try:
-            with self._opener().open(self._request(asked, authorization), timeout=self.patience_s) as response:
-                return Answer(status=response.status, body=response.read())
+            with self._opener().open(self._request(asked, authorization), timeout=self.timeout_s) as response:
+                return HttpAnswer(status=response.status, body=response.read())
         except urllib.error.HTTPError as exc:
             with exc:
-                return Answer(status=exc.code, body=exc.read(), retry_after=exc.headers.get("Retry-After"))
+                return HttpAnswer(status=exc.code, body=exc.read(), retry_after=exc.headers.get("Retry-After"))
         except TimeoutError:
-            return told(504, f"the upstream gave no answer within {self.patience_s:.0f} s")
+            return make_error_answer(504, f"the upstream gave no answer within {self.timeout_s:.0f} s")
         except (OSError, http.client.HTTPException) as exc:  # refused, reset, no such host, cut off half-way
-            return told(502, f"the upstream could not be reached: {exc}")
+            return make_error_answer(502, f"the upstream could not be reached: {exc}")
 
     def _request(self, body: Body, authorization: str | None) -> urllib.request.Request:
         bearer = f"Bearer {self.api_key}" if self.api_key else authorization

@@ -21,17 +21,17 @@ class Verdict(StrEnum):
     WRONG = "wrong"
 
 
-def verdicts_on(folder: Path, answers: Mapping[str, str]) -> dict[str, Verdict]:
+def load_verdicts(folder: Path, answers: Mapping[str, str]) -> dict[str, Verdict]:
     """The verdicts of a recording on answers by their questions' ids; none on one that has changed since it was judged.
 
     Raises:
         InvalidInput: the recording's verdicts cannot be read.
     """
-    judged = _judged(folder / VERDICTS)
+    judged = _read_judged(folder / VERDICTS)
     return {id_: verdict for id_, (answer, verdict) in judged.items() if answers.get(id_) == answer}
 
 
-def _judged(path: Path) -> dict[str, tuple[str, Verdict]]:
+def _read_judged(path: Path) -> dict[str, tuple[str, Verdict]]:
     try:
         found = json.loads(path.read_text("utf-8"))
         return {id_: (one["answer"], Verdict(one["verdict"])) for id_, one in found.items()}

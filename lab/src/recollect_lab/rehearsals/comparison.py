@@ -7,13 +7,20 @@ from dataclasses import dataclass
 
 from recollect.domain.usage import Cost, Usage
 from recollect.errors import ModelUnavailable, RecollectError
-from recollect_lab.recordings import Recording, ReplayReport, ReplayServer, Verdict, recording_path, verdicts_on
-from recollect_lab.rehearsals.plans import TWELVE, plan_named
-from recollect_lab.rehearsals.rehearsal import Answered, Progress, RehearsalResult, rehearse
+from recollect_lab.recordings import (
+    Recording,
+    ReplayReport,
+    ReplayServer,
+    Verdict,
+    load_verdicts,
+    open_recording_folder,
+)
+from recollect_lab.rehearsals.plans import TWELVE_QUESTIONS, get_plan
+from recollect_lab.rehearsals.rehearsal import AnsweredQuestion, Progress, RehearsalResult, rehearse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replayed:
+class ReplayedRehearsal:
     """What a rehearsal came to, how well its recording fitted, and the verdicts by the questions' ids."""
 
     result: RehearsalResult
@@ -22,7 +29,7 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class RecipeComparison:
     """How a recipe answered the questions that all are asked.
 
     ``verdicts`` are in the order of the questions, ``None`` where an answer was not judged. ``built`` is what the
@@ -41,26 +48,29 @@ class Compared:
         return self.verdicts.count(verdict)
 
 
-async def replayed(name: str, progress: Progress, *, asked_at_once: int = 8) -> Replayed:
+async def replay_rehearsal(name: str, progress: Progress, *, asked_at_once: int = 8) -> ReplayedRehearsal:
     """Rehearse a plan with the recording of its name.
 
     Raises:
         InvalidInput: there is no such plan, or no such recording.
         ModelUnavailable: it broke off, for example of a reply that is not recorded.
     """
-    plan = plan_named(name)
-    with recording_path(name) as folder, ReplayServer(Recording.open(folder)) as server:
+    plan = get_plan(name)
+    with open_recording_folder(name) as folder, ReplayServer(Recording.open(folder)) as server:
         try:
             result = await rehearse(plan, server.base_url, progress, asked_at_once=asked_at_once)
         except RecollectError as exc:
             raise ModelUnavailable(
-                f"the rehearsal broke off: {exc} ({server.report.told}; recollect recordings check {name} tells which)"
+                f"the rehearsal broke off: {exc} ({server.report.summary}; "
+                f"recollect recordings check {name} tells which)"
             ) from exc
         said = {one.question.id: one.answer.text for one in result.asked}
-        return Replayed(result=result, report=server.report, verdicts=verdicts_on(folder, said))
+        return ReplayedRehearsal(result=result, report=server.report, verdicts=load_verdicts(folder, said))
 
 
-def compared(name: str, replay: Replayed, questions: Sequence[str] = TWELVE) -> Compared:
+def compare_recipe(
+    name: str, replay: ReplayedRehearsal, questions: Sequence[str] = TWELVE_QUESTIONS
+) -> RecipeComparison:
     """A line of the comparison.
 
     Raises:
@@ -68,19 +78,19 @@ def compared(name: str, replay: Replayed, questions: Sequence[str] = TWELVE) -> 
     """
     by_id = {one.question.id: one for one in replay.result.asked}
     asked = [by_id[id_] for id_ in questions]
-    return Compared(
+    return RecipeComparison(
         recipe=name,
         verdicts=tuple(replay.verdicts.get(id_) for id_ in questions),
-        built=_summed(replay.result.built),
+        built=_sum_usage(replay.result.built),
         asked=sum((one.answer.receipt.usage for one in asked), Usage()),
-        steps=tuple(_steps(one) for one in asked),
-        fresh=replay.report.fresh,
+        steps=tuple(_count_steps(one) for one in asked),
+        fresh=replay.report.is_fresh,
     )
 
 
-def _steps(one: Answered) -> int:
+def _count_steps(one: AnsweredQuestion) -> int:
     return len(one.answer.trace)
 
 
-def _summed(costs: Sequence[Cost]) -> Usage:
+def _sum_usage(costs: Sequence[Cost]) -> Usage:
     return sum((cost.usage for cost in costs), Usage())

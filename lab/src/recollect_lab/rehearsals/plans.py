@@ -10,18 +10,18 @@ from typing import Final
 
 from recollect.domain.banks import Disposition, Profile
 from recollect.errors import InvalidInput
-from recollect.methods.emem.route import Router
+from recollect.methods.emem.router import Router
 from recollect.methods.emem.settings import RouteSettings
 from recollect.methods.recmem.consolidate import UnitConsolidator
 from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
-from recollect.recipes import Recipe, recipe_named, turn_encoder
+from recollect.recipes import Recipe, get_recipe, make_turn_encoder
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings
-from recollect_lab.datasets.dataset import Question
+from recollect_lab.datasets.dataset import DatasetQuestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RehearsalPlan:
     """A rehearsal.
 
     The first ``early`` sessions are kept and worked on before the others: ``reflected_early`` is asked in between,
@@ -35,22 +35,22 @@ class Plan:
     reflected_early: tuple[str, ...] = ()
     reflected_late: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
-    more: tuple[Question, ...] = ()
+    more: tuple[DatasetQuestion, ...] = ()
     pinned: frozenset[str] = frozenset()
 
 
-IRIS: Final = Profile(
+IRIS_PROFILE: Final = Profile(
     name="Iris",
     background="I am Iris, the assistant in a chat between two old friends, Ada and Bram.",
     disposition=Disposition(skepticism=4, literalism=2, empathy=4, bias_strength=0.6),
 )
 
-TWELVE: Final = ("q06", "q15", "q17", "q22", "q25", "q31", "q40", "q43", "q47", "q49", "q60", "q65")
+TWELVE_QUESTIONS: Final = ("q06", "q15", "q17", "q22", "q25", "q31", "q40", "q43", "q47", "q49", "q60", "q65")
 """Questions of every category, that of the unanswerable included."""
 
-_HINDSIGHT: Final = Plan(
-    recipe=recipe_named("hindsight"),
-    profile=IRIS,
+_HINDSIGHT: Final = RehearsalPlan(
+    recipe=get_recipe("hindsight"),
+    profile=IRIS_PROFILE,
     early=6,
     reflected_early=(
         "Is remote work good for Ada's team?",
@@ -61,20 +61,20 @@ _HINDSIGHT: Final = Plan(
 )
 
 # In so short and varied a talk hardly anything recurs at the threshold for wordllama: a lower one shows how it goes on.
-_RECMEM: Final = Plan(
+_RECMEM: Final = RehearsalPlan(
     recipe=replace(
-        recipe_named("recmem"),
+        get_recipe("recmem"),
         consolidate=(
             partial(
                 UnitConsolidator, settings=ConsolidateSettings(recurrence=Recurrence(theta_sim=0.33, theta_count=3))
             ),
         ),
     ),
-    questions=TWELVE,
+    questions=TWELVE_QUESTIONS,
     pinned=frozenset({"m033"}),
 )
 
-WHERE_AND_WHEN: Final = Question(
+WHERE_AND_WHEN: Final = DatasetQuestion(
     id="d1",
     text="To which city is the relative moving whom Ada visited in May 2024?",
     at=datetime.fromisoformat("2024-07-20T12:00:00+01:00"),
@@ -86,28 +86,28 @@ WHERE_AND_WHEN: Final = Question(
 """The case of E-mem's appendix D: the time was said in one session, the place in another."""
 
 # The sample is as long as one segment of the usual length: shorter ones show what routing does.
-_EMEM: Final = Plan(
+_EMEM: Final = RehearsalPlan(
     recipe=replace(
-        recipe_named("emem"),
-        encode=partial(turn_encoder, settings=EncodeSettings(segments=SegmentSettings(length=1024, overlap=128))),
+        get_recipe("emem"),
+        encode=partial(make_turn_encoder, settings=EncodeSettings(segments=SegmentSettings(length=1024, overlap=128))),
         retrieve=partial(Router, settings=RouteSettings(tau=4)),
     ),
-    questions=TWELVE,
+    questions=TWELVE_QUESTIONS,
     more=(WHERE_AND_WHEN,),
 )
 
-PLANS: Final[Mapping[str, Plan]] = {
+PLANS: Final[Mapping[str, RehearsalPlan]] = {
     "hindsight": _HINDSIGHT,
-    "remem": Plan(recipe=recipe_named("remem"), questions=TWELVE),
-    "remem_single": Plan(recipe=recipe_named("remem_single"), questions=TWELVE),
-    "memr3": Plan(recipe=recipe_named("memr3"), questions=TWELVE),
+    "remem": RehearsalPlan(recipe=get_recipe("remem"), questions=TWELVE_QUESTIONS),
+    "remem_single": RehearsalPlan(recipe=get_recipe("remem_single"), questions=TWELVE_QUESTIONS),
+    "memr3": RehearsalPlan(recipe=get_recipe("memr3"), questions=TWELVE_QUESTIONS),
     "emem": _EMEM,
     "recmem": _RECMEM,
-    "default": Plan(recipe=recipe_named("default"), questions=TWELVE),
+    "default": RehearsalPlan(recipe=get_recipe("default"), questions=TWELVE_QUESTIONS),
 }
 
 
-def plan_named(name: str) -> Plan:
+def get_plan(name: str) -> RehearsalPlan:
     """The rehearsal of that name, which is also that of its recording.
 
     Raises:

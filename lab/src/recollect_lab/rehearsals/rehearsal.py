@@ -15,20 +15,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from recollect.app import Memory, rehearsed_model
+from recollect.app import Memory, build_rehearsal_model
 from recollect.domain.answers import Answer
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.opinions import Opinion
 from recollect.domain.usage import Cost
 from recollect.memory.bank import Bank
-from recollect.models.language import Role
+from recollect.models.language import ModelRole
 from recollect.sample import sample_path
 from recollect.worker import WorkerSettings
-from recollect_lab.calendar import Calendar
-from recollect_lab.datasets.dataset import Conversation, Question, Session
-from recollect_lab.datasets.jsonl import load
-from recollect_lab.rehearsals.plans import Plan
-from recollect_lab.rehearsals.token_f1 import token_f1
+from recollect_lab.datasets.dataset import DatasetConversation, DatasetQuestion, DatasetSession
+from recollect_lab.datasets.jsonl import load_jsonl
+from recollect_lab.manual_clock import ManualClock
+from recollect_lab.rehearsals.plans import RehearsalPlan
+from recollect_lab.rehearsals.token_f1 import compute_token_f1
 
 BANK: Final = "sample"
 ASKED_AT_ONCE: Final = 8
@@ -39,15 +39,15 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class AnsweredQuestion:
     """A question put, the answer, and the share of words it has in common with the known one."""
 
-    question: Question
+    question: DatasetQuestion
     answer: Answer
     f1: float
 
     @property
-    def abstention_due(self) -> bool:
+    def should_abstain(self) -> bool:
         return self.question.category == "unanswerable"
 
 
@@ -60,7 +60,7 @@ class RehearsalResult:
     for replies included.
     """
 
-    asked: tuple[Answered, ...]
+    asked: tuple[AnsweredQuestion, ...]
     reflected: tuple[tuple[str, Answer], ...]
     made: tuple[Item, ...]
     opinions: tuple[Opinion, ...]
@@ -70,13 +70,13 @@ class RehearsalResult:
     problems: tuple[str, ...]
     seconds: float
 
-    def of(self, kind: ItemKind) -> tuple[Item, ...]:
+    def items_of(self, kind: ItemKind) -> tuple[Item, ...]:
         """What was made of one kind, what was said last first."""
         return tuple(item for item in self.made if item.kind is kind)
 
 
 async def rehearse(
-    plan: Plan, base_url: str, progress: Progress, *, lanes: int = 1, asked_at_once: int = ASKED_AT_ONCE
+    plan: RehearsalPlan, base_url: str, progress: Progress, *, lanes: int = 1, asked_at_once: int = ASKED_AT_ONCE
 ) -> RehearsalResult:
     """Run everything against an endpoint: retain, reflect, retain the rest, ask, reflect.
 
@@ -86,41 +86,41 @@ async def rehearse(
         ModelError: a question could not be answered.
     """
     with sample_path() as path:
-        conversation = load(path).conversations[0]
-    clock = Calendar(conversation.sessions[0].at)
+        conversation = load_jsonl(path).conversations[0]
+    clock = ManualClock(conversation.sessions[0].at)
     began = time.perf_counter()
     with TemporaryDirectory(prefix="recollect-rehearsal-") as folder:
-        async with _opened(plan, Path(folder), base_url, clock, lanes) as memory:
+        async with _open_memory(plan, Path(folder), base_url, clock, lanes) as memory:
             bank = await memory.bank(BANK)
             if plan.profile is not None:
                 await bank.set_profile(plan.profile)
-            return await _Run(plan, bank, clock, progress, asked_at_once).all(conversation, began)
+            return await _RehearsalRun(plan, bank, clock, progress, asked_at_once).all(conversation, began)
 
 
-def _opened(plan: Plan, folder: Path, base_url: str, clock: Calendar, lanes: int) -> Memory:
+def _open_memory(plan: RehearsalPlan, folder: Path, base_url: str, clock: ManualClock, lanes: int) -> Memory:
     return Memory.open(
         folder,
         recipe=plan.recipe,
-        model=rehearsed_model(base_url),
+        model=build_rehearsal_model(base_url),
         worker=WorkerSettings(concurrency=lanes, lease_s=7200.0, automatic=False),
         clock=clock,
     )
 
 
-class _Run:
-    def __init__(self, plan: Plan, bank: Bank, clock: Calendar, progress: Progress, at_once: int) -> None:
+class _RehearsalRun:
+    def __init__(self, plan: RehearsalPlan, bank: Bank, clock: ManualClock, progress: Progress, at_once: int) -> None:
         self._plan, self._bank, self._clock, self._progress, self._at_once = plan, bank, clock, progress, at_once
         self._problems: list[str] = []
         self._reflected: list[tuple[str, Answer]] = []
 
-    async def all(self, conversation: Conversation, began: float) -> RehearsalResult:
+    async def all(self, conversation: DatasetConversation, began: float) -> RehearsalResult:
         plan = self._plan
         if plan.early:
             await self._retain(conversation.sessions[: plan.early])
         await self._reflect(plan.reflected_early)
         await self._retain(conversation.sessions[plan.early :])
         built = await self._bank.costs()
-        asked = await self._ask_all(_questions(plan, conversation))
+        asked = await self._ask_all(_choose_questions(plan, conversation))
         await self._reflect(plan.reflected_late)
         return RehearsalResult(
             asked=tuple(asked),
@@ -128,13 +128,13 @@ class _Run:
             made=tuple(await self._bank.items(*_MADE)),
             opinions=tuple(await self._bank.opinions()),
             links=(await self._bank.info()).links_by_kind,
-            built=tuple(cost for cost in built if cost.role != Role.REFLECT),
+            built=tuple(cost for cost in built if cost.role != ModelRole.REFLECT),
             costs=tuple(await self._bank.costs()),
             problems=tuple(self._problems),
             seconds=time.perf_counter() - began,
         )
 
-    async def _retain(self, sessions: tuple[Session, ...]) -> None:
+    async def _retain(self, sessions: tuple[DatasetSession, ...]) -> None:
         """Keep sessions as they were held; the clock stands an hour after the last."""
         for session in sessions:
             self._clock.set(session.at + timedelta(hours=1))
@@ -142,7 +142,7 @@ class _Run:
             messages = [replace(message, important=message.id in pinned) for message in session.messages]
             await self._bank.retain(messages, session=session.id)
             self._progress(f"kept {session.id}: {len(session.messages)} messages")
-        self._problems += await self._bank.work()
+        self._problems += await self._bank.run_jobs()
         self._progress("worked on what was kept")
 
     async def _reflect(self, questions: tuple[str, ...]) -> None:
@@ -150,22 +150,22 @@ class _Run:
             self._reflected.append((question, await self._bank.reflect(question)))
             self._progress(f"reflected: {question}")
 
-    async def _ask_all(self, questions: tuple[Question, ...]) -> list[Answered]:
+    async def _ask_all(self, questions: tuple[DatasetQuestion, ...]) -> list[AnsweredQuestion]:
         """Answers in the order of the questions; an answer changes nothing, so that some can be waited for at once."""
         slots = asyncio.Semaphore(self._at_once)
 
-        async def ask(question: Question) -> Answered:
+        async def ask(question: DatasetQuestion) -> AnsweredQuestion:
             async with slots:
                 return await self._ask(question)
 
         return await asyncio.gather(*(ask(question) for question in questions))
 
-    async def _ask(self, question: Question) -> Answered:
+    async def _ask(self, question: DatasetQuestion) -> AnsweredQuestion:
         answer = await self._bank.ask(question.text, now=question.at)
         self._progress(f"asked: {question.text}")
-        return Answered(question=question, answer=answer, f1=token_f1(answer.text, question.answer))
+        return AnsweredQuestion(question=question, answer=answer, f1=compute_token_f1(answer.text, question.answer))
 
 
-def _questions(plan: Plan, conversation: Conversation) -> tuple[Question, ...]:
+def _choose_questions(plan: RehearsalPlan, conversation: DatasetConversation) -> tuple[DatasetQuestion, ...]:
     chosen = (one for one in conversation.questions if not plan.questions or one.id in plan.questions)
     return (*chosen, *plan.more)

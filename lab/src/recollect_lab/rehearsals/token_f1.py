@@ -9,9 +9,9 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WORD = re.compile(r"\w+")
 
 
-def token_f1(answer: str, gold: str) -> float:
+def compute_token_f1(answer: str, gold: str) -> float:
     """The harmonic mean of precision and recall over words, 0 to 1; case, articles and punctuation do not count."""
-    given, known = _words(answer), _words(gold)
+    given, known = _count_words(answer), _count_words(gold)
     shared = sum((given & known).values())
     if not shared:
         return float(not given and not known)
@@ -19,5 +19,5 @@ def token_f1(answer: str, gold: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def _words(text: str) -> Counter[str]:
+def _count_words(text: str) -> Counter[str]:
     return Counter(_WORD.findall(_ARTICLES.sub(" ", text.lower())))

@@ -21,7 +21,7 @@ class Estimate:
     n: int
 
 
-def bootstrap_mean(values: Sequence[float], *, resamples: int = 10_000, seed: int = 0) -> Estimate:
+def estimate_mean(values: Sequence[float], *, resamples: int = 10_000, seed: int = 0) -> Estimate:
     """The mean with its 95 % percentile bootstrap interval (Efron, 1979).
 
     Questions are drawn with replacement, each on its own. Questions about one conversation are alike, and this does
@@ -33,11 +33,11 @@ def bootstrap_mean(values: Sequence[float], *, resamples: int = 10_000, seed: in
     if not values:
         raise ValueError("a mean needs at least one value")
     sample = np.asarray(values, dtype=np.float64)
-    low, high = np.percentile(_resampled_means(sample, resamples, seed), [2.5, 97.5])
+    low, high = np.percentile(_resample_means(sample, resamples, seed), [2.5, 97.5])
     return Estimate(mean=float(sample.mean()), low=float(low), high=float(high), n=len(values))
 
 
-def _resampled_means(sample: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
+def _resample_means(sample: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
     draw = np.random.default_rng(seed)
     rows = max(1, _BLOCK // len(sample))
     blocks = [

@@ -58,7 +58,7 @@ class Provenance:
             "platform": self.platform,
             "cpus": self.cpus,
             "packages": dict(self.packages),
-            "settings": _plain(self.settings),
+            "settings": _dump_value(self.settings),
             "at": self.at.isoformat(),
         }
 
@@ -76,12 +76,12 @@ def gather_provenance(dataset: Dataset, *, settings: object, at: datetime) -> Pr
     return Provenance(
         dataset=dataset.name,
         checksum=dataset.checksum,
-        recollect=_version("recollect") or "unknown",
+        recollect=_find_version("recollect") or "unknown",
         checkout=find_checkout(_ROOT),
         python=platform.python_version(),
         platform=platform.platform(),
         cpus=os.cpu_count(),
-        packages={name: _version(name) for name in PACKAGES},
+        packages={name: _find_version(name) for name in PACKAGES},
         settings=settings,
         at=at,
     )
@@ -92,15 +92,15 @@ def find_checkout(root: Path) -> Checkout | None:
 
     A repository further up is not asked: an installation in somebody's project would go by that project's commit.
     """
-    top = _git(root, "rev-parse", "--show-toplevel")
-    commit = _git(root, "rev-parse", "HEAD")
-    changes = _git(root, "status", "--porcelain")
+    top = _run_git(root, "rev-parse", "--show-toplevel")
+    commit = _run_git(root, "rev-parse", "HEAD")
+    changes = _run_git(root, "status", "--porcelain")
     if top is None or commit is None or changes is None or Path(top).resolve() != root.resolve():
         return None
     return Checkout(commit=commit, dirty=bool(changes))
 
 
-def _git(folder: Path, *arguments: str) -> str | None:
+def _run_git(folder: Path, *arguments: str) -> str | None:
     command = ["git", "-C", str(folder), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
@@ -109,26 +109,28 @@ def _git(folder: Path, *arguments: str) -> str | None:
     return done.stdout.strip()
 
 
-def _version(package: str) -> str | None:
+def _find_version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
         return None
 
 
-def _plain(value: object) -> object:
+def _dump_value(value: object) -> object:
     """A value as JSON has it; what JSON has no word for is given as its ``str``."""
     if is_dataclass(value) and not isinstance(value, type):
-        return _masked((field.name, getattr(value, field.name)) for field in fields(value))
+        return _mask_secrets((field.name, getattr(value, field.name)) for field in fields(value))
     if isinstance(value, Mapping):
-        return _masked((str(name), held) for name, held in value.items())
+        return _mask_secrets((str(name), held) for name, held in value.items())
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(one) for one in value]
+        return [_dump_value(one) for one in value]
     if isinstance(value, Enum):
-        return _plain(value.value)
+        return _dump_value(value.value)
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def _masked(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
+def _mask_secrets(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
     """Reports are published: a secret in the settings is shown as set or not set, never as itself."""
-    return {name: "***" if value and name.lower().endswith(_SECRET_ENDINGS) else _plain(value) for name, value in pairs}
+    return {
+        name: "***" if value and name.lower().endswith(_SECRET_ENDINGS) else _dump_value(value) for name, value in pairs
+    }

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def align(rows: Sequence[Sequence[str]]) -> str:
+def align_columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows of equal length as lines, each column as wide as its widest cell, two spaces between."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)
 
 
-def share(value: float) -> str:
+def format_share(value: float) -> str:
     return f"{value:.3f}"
 
 
-def interval(low: float, high: float) -> str:
+def format_interval(low: float, high: float) -> str:
     return f"{low:.3f} to {high:.3f}"

@@ -8,8 +8,8 @@ from typing import Any
 
 from langgraph.store.base import BaseStore, SearchItem
 
-from recollect.integrations.fields import STANDARD, Fields, found_in
-from recollect.integrations.foreign import ForeignRetriever, Found
+from recollect.integrations.foreign_memory import ForeignPiece, ForeignRetriever
+from recollect.integrations.metadata_fields import STANDARD, MetadataFields, read_piece
 
 
 class LangGraphRetriever(ForeignRetriever):
@@ -35,13 +35,13 @@ class LangGraphRetriever(ForeignRetriever):
         *,
         text: str = "text",
         where: Mapping[str, Any] | None = None,
-        fields: Fields = STANDARD,
+        fields: MetadataFields = STANDARD,
         deadline_s: float = 30.0,
     ) -> None:
-        super().__init__(_LangGraph(store, namespace, text, where, fields), deadline_s=deadline_s)
+        super().__init__(_LangGraphBackend(store, namespace, text, where, fields), deadline_s=deadline_s)
 
 
-class _LangGraph:
+class _LangGraphBackend:
     name = "langgraph"
     masks = False
 
@@ -51,19 +51,19 @@ class _LangGraph:
         namespace: tuple[str, ...],
         text: str,
         where: Mapping[str, Any] | None,
-        fields: Fields,
+        fields: MetadataFields,
     ) -> None:
         self._store, self._namespace, self._text, self._fields = store, namespace, text, fields
         self._filter = None if where is None else dict(where)
 
-    async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[Found]:
+    async def search(self, text: str, count: int, exclude: frozenset[str]) -> list[ForeignPiece]:
         items = await self._store.asearch(self._namespace, query=text, filter=self._filter, limit=count)
-        return [self._found(item) for item in items]
+        return [self._read_item(item) for item in items]
 
-    def _found(self, item: SearchItem) -> Found:
+    def _read_item(self, item: SearchItem) -> ForeignPiece:
         words = item.value.get(self._text)
         below = item.namespace[len(self._namespace) :]
-        return found_in(
+        return read_piece(
             item.value,
             self._fields,
             text=words if isinstance(words, str) else json.dumps(item.value, ensure_ascii=False, default=str),

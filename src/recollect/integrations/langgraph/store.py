@@ -23,23 +23,23 @@ from langgraph.store.base import (
 from recollect.domain.items import ItemKind
 from recollect.domain.messages import Message, StoredMessage
 from recollect.errors import InvalidInput
-from recollect.integrations.langgraph.entries import (
+from recollect.integrations.langgraph.store_items import (
     Namespace,
-    below,
-    fits,
-    ids_of,
-    item_of,
-    key_of,
-    listed,
-    namespace_of,
-    scored,
-    session_of,
-    text_of,
+    candidate_ids,
+    is_below,
+    item_key,
+    make_search_item,
+    make_store_item,
+    matches_filter,
+    namespace_for,
+    render_value,
+    select_namespaces,
+    session_for,
 )
-from recollect.integrations.portal import AnyBank, Portal
+from recollect.integrations.portal import AnyBank, BankPortal
 
-Place: TypeAlias = tuple[Namespace, str]
-Puts: TypeAlias = dict[Place, PutOp]
+ItemPlace: TypeAlias = tuple[Namespace, str]
+PendingPuts: TypeAlias = dict[ItemPlace, PutOp]
 
 _ALWAYS_FOUND = "everything that a bank keeps can be found by all its words: index={index!r} cannot be kept to"
 _NO_TTL = "a bank forgets nothing by itself: a time to live cannot be kept to"
@@ -67,7 +67,7 @@ class BankStore(BaseStore):
     __slots__ = ("_portal", "_speaker", "_writing")
 
     def __init__(self, bank: AnyBank, *, speaker: str = "user") -> None:
-        self._portal, self._speaker, self._writing = Portal(bank), speaker, asyncio.Lock()
+        self._portal, self._speaker, self._writing = BankPortal(bank), speaker, asyncio.Lock()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations, and return their results in order.
@@ -77,7 +77,7 @@ class BankStore(BaseStore):
             InvalidInput: a value is not JSON, or the bank cannot support an option.
             InvalidNamespaceError: a namespace is empty, or has an invalid label.
         """
-        return self._portal.wait(self._done, list(ops))
+        return self._portal.call_blocking(self._run_operations, list(ops))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations, and return their results in order.
@@ -85,59 +85,59 @@ class BankStore(BaseStore):
         Raises:
             InvalidInput, InvalidNamespaceError: as :meth:`batch`.
         """
-        return await self._portal.run(self._done, list(ops))
+        return await self._portal.call_async(self._run_operations, list(ops))
 
-    async def _done(self, ops: list[Op]) -> list[Result]:
-        puts: Puts = {}
+    async def _run_operations(self, ops: list[Op]) -> list[Result]:
+        puts: PendingPuts = {}
         for op in ops:
             validate_op_namespace(op)
             if isinstance(op, PutOp):
-                _require_keepable(op)
+                _require_supported(op)
                 puts[op.namespace, op.key] = op
-        results = [await self._read(op) for op in ops]
+        results = [await self._read_operation(op) for op in ops]
         if puts:
             async with self._writing:
-                await self._written(puts)
+                await self._write_puts(puts)
         return results
 
-    async def _read(self, op: Op) -> Result:
+    async def _read_operation(self, op: Op) -> Result:
         match op:
             case GetOp():
-                return await self._item(op.namespace, op.key)
+                return await self._load_item(op.namespace, op.key)
             case SearchOp():
-                return list(await (self._recalled(op) if op.query else self._listed(op)))
+                return list(await (self._recall_matching(op) if op.query else self._list_matching(op)))
             case ListNamespacesOp():
-                return listed(await self._namespaces(), op)
+                return select_namespaces(await self._list_namespaces(), op)
             case PutOp():
                 return None
         raise ValueError(f"no operation of a store: {op!r}")
 
-    async def _item(self, namespace: Namespace, key: str) -> Item | None:
-        kept = (await self._kept([(namespace, key)])).get((namespace, key))
-        return item_of(kept[-1]) if kept else None
+    async def _load_item(self, namespace: Namespace, key: str) -> Item | None:
+        kept = (await self._load_kept_messages([(namespace, key)])).get((namespace, key))
+        return make_store_item(kept[-1]) if kept else None
 
-    async def _items(self, ids: Iterable[str]) -> dict[str, Item]:
+    async def _load_items(self, ids: Iterable[str]) -> dict[str, Item]:
         """Return items by the ids of their messages, in the order in which the messages were kept."""
-        return {message.id: item_of(message) for message in await self._portal.bank.messages(ids)}
+        return {message.id: make_store_item(message) for message in await self._portal.bank.messages(ids)}
 
-    async def _namespaces(self) -> list[Namespace]:
-        return [namespace_of(session.id) for session in await self._portal.bank.sessions()]
+    async def _list_namespaces(self) -> list[Namespace]:
+        return [namespace_for(session.id) for session in await self._portal.bank.sessions()]
 
-    async def _sessions_below(self, prefix: Namespace) -> list[str]:
-        return [session_of(one) for one in await self._namespaces() if below(one, prefix)]
+    async def _list_sessions_below(self, prefix: Namespace) -> list[str]:
+        return [session_for(one) for one in await self._list_namespaces() if is_below(one, prefix)]
 
-    async def _messages_below(self, prefix: Namespace) -> list[StoredMessage]:
+    async def _load_messages_below(self, prefix: Namespace) -> list[StoredMessage]:
         if not prefix:
             return await self._portal.bank.messages()
-        return await self._portal.bank.messages_of(await self._sessions_below(prefix))
+        return await self._portal.bank.messages_of(await self._list_sessions_below(prefix))
 
-    async def _listed(self, op: SearchOp) -> list[SearchItem]:
-        items = [item_of(message) for message in await self._messages_below(op.namespace_prefix)]
-        meant = [one for one in items if fits(one.value, op.filter or {})]
-        return [scored(one, None) for one in meant[op.offset : op.offset + op.limit]]
+    async def _list_matching(self, op: SearchOp) -> list[SearchItem]:
+        items = [make_store_item(message) for message in await self._load_messages_below(op.namespace_prefix)]
+        meant = [one for one in items if matches_filter(one.value, op.filter or {})]
+        return [make_search_item(one, None) for one in meant[op.offset : op.offset + op.limit]]
 
-    async def _recalled(self, op: SearchOp) -> list[SearchItem]:
-        sessions = await self._sessions_below(op.namespace_prefix) if op.namespace_prefix else []
+    async def _recall_matching(self, op: SearchOp) -> list[SearchItem]:
+        sessions = await self._list_sessions_below(op.namespace_prefix) if op.namespace_prefix else []
         if op.namespace_prefix and not sessions:
             return []
         wanted = count = op.offset + op.limit
@@ -149,51 +149,51 @@ class BankStore(BaseStore):
             for one in recall.evidence:
                 for source in one.sources:
                     scores.setdefault(source, one.score)
-            items = await self._items(scores)
-            found = [scored(items[id_], score) for id_, score in scores.items() if id_ in items]
-            meant = [one for one in found if fits(one.value, op.filter or {})]
+            items = await self._load_items(scores)
+            found = [make_search_item(items[id_], score) for id_, score in scores.items() if id_ in items]
+            meant = [one for one in found if matches_filter(one.value, op.filter or {})]
             if len(meant) >= wanted or len(recall.evidence) < count:
                 return meant[op.offset : wanted]
             count *= 2
         return []
 
-    async def _written(self, puts: Puts) -> None:
+    async def _write_puts(self, puts: PendingPuts) -> None:
         """Retain the new values, one session at a time. Then forget what was deleted or has another value now."""
-        kept, stale = await self._kept(puts), list[str]()
+        kept, stale = await self._load_kept_messages(puts), list[str]()
         sessions: dict[str, list[Message]] = {}
         for (namespace, key), op in puts.items():
             held = kept.get((namespace, key), [])
-            text = None if op.value is None else text_of(op.value)
-            same = bool(held) and held[-1].text == text and key_of(held[-1]) is not None
+            text = None if op.value is None else render_value(op.value)
+            same = bool(held) and held[-1].text == text and item_key(held[-1]) is not None
             stale += [message.id for message in (held[:-1] if same else held)]
             if text is not None and not same:
                 used = {message.id for message in held[-1:]}
-                free = next(id_ for id_ in ids_of(namespace, key) if id_ not in used)
+                free = next(id_ for id_ in candidate_ids(namespace, key) if id_ not in used)
                 message = Message(id=free, text=text, speaker=self._speaker)
-                sessions.setdefault(session_of(namespace), []).append(message)
+                sessions.setdefault(session_for(namespace), []).append(message)
         new = {message.id for messages in sessions.values() for message in messages}
-        await self._forgotten([id_ for id_ in stale if id_ in new])  # left by an interrupted put
+        await self._forget_messages([id_ for id_ in stale if id_ in new])  # left by an interrupted put
         for session, messages in sessions.items():
             await self._portal.bank.retain(messages, session=session)
-        await self._forgotten([id_ for id_ in stale if id_ not in new])
+        await self._forget_messages([id_ for id_ in stale if id_ not in new])
 
-    async def _forgotten(self, ids: list[str]) -> None:
+    async def _forget_messages(self, ids: list[str]) -> None:
         if ids:
             await self._portal.bank.forget(messages=ids)
 
-    async def _kept(self, places: Iterable[Place]) -> dict[Place, list[StoredMessage]]:
+    async def _load_kept_messages(self, places: Iterable[ItemPlace]) -> dict[ItemPlace, list[StoredMessage]]:
         """Return the messages that hold these items, the oldest first. The value of the last one is valid."""
         wanted = set(places)
-        ids = [id_ for namespace, key in wanted for id_ in (*ids_of(namespace, key), key)]
-        kept: dict[Place, list[StoredMessage]] = {}
+        ids = [id_ for namespace, key in wanted for id_ in (*candidate_ids(namespace, key), key)]
+        kept: dict[ItemPlace, list[StoredMessage]] = {}
         for message in await self._portal.bank.messages(ids):
-            item = item_of(message)
+            item = make_store_item(message)
             if (item.namespace, item.key) in wanted:
                 kept.setdefault((item.namespace, item.key), []).append(message)
         return kept
 
 
-def _require_keepable(op: PutOp) -> None:
+def _require_supported(op: PutOp) -> None:
     """Raise an error if a bank cannot do what the operation asks."""
     if not op.namespace:
         raise InvalidNamespaceError("a namespace cannot be empty")

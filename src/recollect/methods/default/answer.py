@@ -6,30 +6,30 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from recollect.answering.answers import left_undone, nothing_found, receipt_of
-from recollect.answering.evidence import Gathered, gather
-from recollect.domain.answers import Answer, AnswerReceipt, Step, Taken, Way
+from recollect.answering.answers import abstain_without_evidence, build_receipt, collect_recall_notes
+from recollect.answering.evidence import GatheredEvidence, gather_evidence
+from recollect.domain.answers import Answer, AnswerReceipt, Route, RouteTaken, Step
 from recollect.domain.queries import Query
 from recollect.domain.recalls import Evidence, Recall
 from recollect.errors import ModelError, RecallFailed
-from recollect.methods.default.first import SECTIONS, FirstPass, first_prompt, require_shown
-from recollect.methods.default.passages import HoldingRouter
-from recollect.methods.default.route import Tried, fallback_route, told, way
+from recollect.methods.default.first_pass import SECTIONS, FirstPassReply, build_first_prompt, require_known_numbers
+from recollect.methods.default.passages import EvidenceFirstRouter
+from recollect.methods.default.recording import MeteredModel, RecordingRetriever
+from recollect.methods.default.routing import FailedRoute, choose_route, describe_route, fallback_route
 from recollect.methods.default.settings import DefaultSettings
-from recollect.methods.default.spending import Kept, Tallied
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.emem.answer import Reconstructor
-from recollect.methods.emem.route import Router
-from recollect.methods.memr3.answer import EvidenceGapResponder
+from recollect.methods.emem.router import Router
+from recollect.methods.memr3.answer import LoopResponder
 from recollect.methods.memr3.loop import InitialRetrieval
-from recollect.methods.memr3.trace import told as told_round
-from recollect.methods.memr3.track import Generated
-from recollect.methods.recmem.beside import in_conversation
+from recollect.methods.memr3.loop_steps import describe_round as told_round
+from recollect.methods.memr3.tracker import GenerationReply
+from recollect.methods.recmem.neighbours import add_neighbours
 from recollect.models.language import Reply
-from recollect.ports import Event, Listener, Response, ignore_event
+from recollect.ports import AnswerEvent, Listener, Response, ignore_event
 from recollect.store.protocol import StoreReader
 
-FAILED: Final = "the way {way} failed: {failure}"
+ROUTE_FAILED: Final = "the way {way} failed: {failure}"
 NO_ROOM: Final = "what was found does not fit into max_tokens"
 
 
@@ -39,34 +39,34 @@ class DefaultResponder:
     def __init__(self, parts: Dependencies, settings: DefaultSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or DefaultSettings()
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
         """Answer; where nothing is found, no model is asked.
 
         Raises:
             RecallFailed: nothing could be looked for, or not again where the first pass had no answer.
             ModelError: the first pass failed, or what followed where the first pass had no answer.
         """
-        course = Course(
+        course = AnswerRun(
             query=query,
             reader=reader,
-            follow=follow,
+            follow=listener,
             parts=self._parts,
             settings=self._settings,
-            model=Tallied(self._parts.model),
+            model=MeteredModel(self._parts.model),
             began=time.perf_counter(),
         )
-        return Response(answer=await course.answered())
+        return Response(answer=await course.run())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class First:
+class FirstPassResult:
     """What the first pass was shown, and what it has brought."""
 
-    gathered: Gathered
-    reply: Reply[FirstPass]
+    gathered: GatheredEvidence
+    reply: Reply[FirstPassReply]
 
     @property
-    def value(self) -> FirstPass:
+    def value(self) -> FirstPassReply:
         return self.reply.value
 
     @property
@@ -75,19 +75,19 @@ class First:
         return tuple(entry.evidence for entry in self.gathered.entries)
 
     @property
-    def generated(self) -> Reply[Generated]:
+    def generated(self) -> Reply[GenerationReply]:
         """The reply as a loop's first generation."""
         reply = self.reply
-        return Reply(value=reply.value.generated, usage=reply.usage, model=reply.model, notes=reply.notes)
+        return Reply(value=reply.value.to_generation, usage=reply.usage, model=reply.model, notes=reply.notes)
 
-    def best(self, most: int) -> tuple[Evidence, ...]:
+    def best_evidence(self, most: int) -> tuple[Evidence, ...]:
         """The evidence that counts: what is cited, else what was found to be nearest, at most so many pieces."""
-        cited = [self.gathered.entry(number).evidence for number in dict.fromkeys(self.value.citations)]
+        cited = [self.gathered.get_entry(number).evidence for number in dict.fromkeys(self.value.citations)]
         return tuple(cited or sorted(self.evidence, key=lambda one: -one.score)[:most])
 
 
 @dataclass(slots=True, kw_only=True)
-class Course:
+class AnswerRun:
     """One question's way to its answer, and what gathers on it for trace and receipt."""
 
     query: Query
@@ -95,90 +95,92 @@ class Course:
     follow: Listener
     parts: Dependencies
     settings: DefaultSettings
-    model: Tallied
+    model: MeteredModel
     began: float
     steps: list[Step] = field(default_factory=list)
-    ways: list[Taken] = field(default_factory=list)
+    routes: list[RouteTaken] = field(default_factory=list)
     recalls: list[Recall] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    async def answered(self) -> Answer:
+    async def run(self) -> Answer:
         """The answer of the first pass, or of the way that it has led to."""
-        gathered = await self._gathered()
+        gathered = await self._gather_evidence()
         if not gathered.entries:
-            return _nothing(gathered, self.began)
-        self._told(gathered.told())
-        first = await self._first(gathered)
-        return await self._gone(first, way(first.value, await self._closed(first.value)))
+            return _abstain(gathered, self.began)
+        self._record_event(gathered.describe())
+        first = await self._ask_first_pass(gathered)
+        return await self._follow_route(
+            first, choose_route(first.value, await self._find_passages_obstacle(first.value))
+        )
 
-    async def _gathered(self) -> Gathered:
+    async def _gather_evidence(self) -> GatheredEvidence:
         """What is found with a part of the query's tokens; with all of them, where nothing fits into that part."""
-        gathered = await self._recalled(self.settings.share)
-        return await self._recalled(1.0) if not gathered.entries and _is_cut(gathered) else gathered
+        gathered = await self._recall_share(self.settings.share)
+        return await self._recall_share(1.0) if not gathered.entries and _is_cut(gathered) else gathered
 
-    async def _recalled(self, share: float) -> Gathered:
+    async def _recall_share(self, share: float) -> GatheredEvidence:
         """One recall over everything, with a part of the query's tokens."""
         room = self.query.max_tokens
         query = replace(self.query, max_tokens=None if room is None else max(1, int(room * share)))
-        gathered = await gather(query, self.reader, self._retriever(), tiers=(), sections=SECTIONS)
-        return replace(gathered, entries=await in_conversation(gathered.entries, self.reader, query))
+        gathered = await gather_evidence(query, self.reader, self._recording_retriever(), tiers=(), sections=SECTIONS)
+        return replace(gathered, entries=await add_neighbours(gathered.entries, self.reader, query))
 
-    async def _first(self, gathered: Gathered) -> First:
-        def check(reply: FirstPass) -> None:
-            require_shown(reply, gathered)
+    async def _ask_first_pass(self, gathered: GatheredEvidence) -> FirstPassResult:
+        def check(reply: FirstPassReply) -> None:
+            require_known_numbers(reply, gathered)
 
         asked = time.perf_counter()
-        reply = await self.model.generate(first_prompt(self.query, gathered), FirstPass, check=check)
-        self._told(Step(action="answer", detail=reply.value.reasoning, seconds=time.perf_counter() - asked))
+        reply = await self.model.generate(build_first_prompt(self.query, gathered), FirstPassReply, check=check)
+        self._record_event(Step(action="answer", detail=reply.value.reasoning, seconds=time.perf_counter() - asked))
         self.notes.extend(reply.notes)
-        return First(gathered=gathered, reply=reply)
+        return FirstPassResult(gathered=gathered, reply=reply)
 
-    async def _closed(self, first: FirstPass) -> str | None:
+    async def _find_passages_obstacle(self, first: FirstPassReply) -> str | None:
         """Why no whole passages can be read; nobody asks where they are not needed."""
-        why_not = await self._router().declines(self.query, self.reader) if first.whole else None
+        why_not = await self._build_router().decline_reason(self.query, self.reader) if first.whole else None
         return "items of other kinds are asked for" if why_not == "" else why_not
 
-    async def _gone(self, first: First, taken: Taken) -> Answer:
+    async def _follow_route(self, first: FirstPassResult, taken: RouteTaken) -> Answer:
         """The answer of the way that is taken; where that comes to nothing, of the one that is taken after it."""
-        self.ways.append(taken)
-        self._told(told(taken))
+        self.routes.append(taken)
+        self._record_event(describe_route(taken))
         try:
-            answer = await self._on(taken.way, first)
+            answer = await self._try_route(taken.way, first)
         except (ModelError, RecallFailed) as exc:
             failure = f"{type(exc).__name__}: {exc}"
-            self.notes.append(FAILED.format(way=taken.way, failure=failure))
-            after = fallback_route(first.value, Tried(way=taken.way, failure=failure))
+            self.notes.append(ROUTE_FAILED.format(way=taken.way, failure=failure))
+            after = fallback_route(first.value, FailedRoute(way=taken.way, failure=failure))
             if after is None:
                 raise
         else:
-            in_vain = taken.way is Way.PASSAGES and answer.abstained  # a loop has seen all that the first pass has
-            after = fallback_route(first.value, Tried(way=taken.way)) if in_vain else None
+            in_vain = taken.way is Route.PASSAGES and answer.abstained  # a loop has seen all that the first pass has
+            after = fallback_route(first.value, FailedRoute(way=taken.way)) if in_vain else None
             if after is None:
-                return self._whole(answer)
-        return await self._gone(first, after)
+                return self._complete_answer(answer)
+        return await self._follow_route(first, after)
 
-    async def _on(self, chosen: Way, first: First) -> Answer:
+    async def _try_route(self, chosen: Route, first: FirstPassResult) -> Answer:
         """The answer of one way; its steps and recalls are kept, whatever becomes of it."""
-        if chosen is Way.SUFFICES:
-            return self._by_first(first)
+        if chosen is Route.SUFFICES:
+            return self._answer_from_first_pass(first)
         before = len(self.steps)
-        answer = await (self._by_loop(first) if chosen is Way.LOOP else self._by_passages(first))
+        answer = await (self._answer_by_loop(first) if chosen is Route.LOOP else self._answer_by_passages(first))
         self.steps[before:] = answer.trace
         self.notes.extend(answer.receipt.notes)
         return answer
 
-    def _by_first(self, first: First) -> Answer:
+    def _answer_from_first_pass(self, first: FirstPassResult) -> Answer:
         """What the first pass has answered."""
         return Answer(
             text=first.value.answer,
             abstained=first.value.abstained,
-            citations=first.gathered.cited(first.value.citations),
+            citations=first.gathered.cite(first.value.citations),
             evidence=first.evidence,
             trace=tuple(self.steps),
-            receipt=receipt_of(first.gathered.recalls, [first.reply], self.began),
+            receipt=build_receipt(first.gathered.recalls, [first.reply], self.began),
         )
 
-    async def _by_loop(self, first: First) -> Answer:
+    async def _answer_by_loop(self, first: FirstPassResult) -> Answer:
         """MemR3's loop from the evidence that is there already, which is not brought again."""
         begun = InitialRetrieval(
             recalls=first.gathered.recalls,
@@ -186,36 +188,36 @@ class Course:
             seconds=first.gathered.seconds,
             reply=first.generated,
         )
-        responder = EvidenceGapResponder(self._metered(), self.settings.loop)
-        return await responder.answered(self.query, self.reader, self._told, begun)
+        responder = LoopResponder(self._metered_components(), self.settings.loop)
+        return await responder.answer(self.query, self.reader, self._record_event, begun)
 
-    async def _by_passages(self, first: First) -> Answer:
+    async def _answer_by_passages(self, first: FirstPassResult) -> Answer:
         """E-mem's assistants and master over the segments that hold the evidence, and those that are found."""
-        router = HoldingRouter(
-            router=self._router(),
-            held=first.best(self.settings.best),
-            sought=first.value.query,
+        router = EvidenceFirstRouter(
+            router=self._build_router(),
+            evidence=first.best_evidence(self.settings.best),
+            refinement=first.value.query,
             tau=self.settings.route.tau,
-            keep=self.recalls.append,
+            record=self.recalls.append,
         )
-        responder = Reconstructor(self._metered(), self.settings.reading, router=router)
-        return (await responder.respond(self.query, self.reader, self._told)).answer
+        responder = Reconstructor(self._metered_components(), self.settings.reading, router=router)
+        return (await responder.respond(self.query, self.reader, self._record_event)).answer
 
-    def _router(self) -> Router:
+    def _build_router(self) -> Router:
         return Router(self.parts, self.settings.route)
 
-    def _metered(self) -> Dependencies:
-        return replace(self.parts, model=self.model, retriever=self._retriever())
+    def _metered_components(self) -> Dependencies:
+        return replace(self.parts, model=self.model, retriever=self._recording_retriever())
 
-    def _retriever(self) -> Kept:
-        return Kept(self.parts.retriever, self.recalls.append)
+    def _recording_retriever(self) -> RecordingRetriever:
+        return RecordingRetriever(self.parts.retriever, self.recalls.append)
 
-    def _told(self, event: Event) -> None:
+    def _record_event(self, event: AnswerEvent) -> None:
         """Keep what was done as a step, and tell it."""
         self.steps.append(event if isinstance(event, Step) else told_round(event))
         self.follow(event)
 
-    def _whole(self, answer: Answer) -> Answer:
+    def _complete_answer(self, answer: Answer) -> Answer:
         """The answer with all that was done for it, in vain or not."""
         recalls = tuple(recall.receipt for recall in self.recalls)
         receipt = AnswerReceipt(
@@ -223,19 +225,19 @@ class Course:
             models=self.model.models,
             usage=sum((recall.usage for recall in recalls), self.model.usage),
             seconds=time.perf_counter() - self.began,
-            notes=tuple(dict.fromkeys((*left_undone(self.recalls), *self.notes))),
+            notes=tuple(dict.fromkeys((*collect_recall_notes(self.recalls), *self.notes))),
         )
-        return replace(answer, trace=tuple(self.steps), receipt=receipt, ways=tuple(self.ways))
+        return replace(answer, trace=tuple(self.steps), receipt=receipt, ways=tuple(self.routes))
 
 
-def _nothing(gathered: Gathered, began: float) -> Answer:
+def _abstain(gathered: GatheredEvidence, began: float) -> Answer:
     """What is said where nothing was found, or nothing that there is room for."""
-    answer = nothing_found(gathered, began)
+    answer = abstain_without_evidence(gathered, began)
     if not _is_cut(gathered):
         return answer
     return replace(answer, receipt=replace(answer.receipt, notes=(*answer.receipt.notes, NO_ROOM)))
 
 
-def _is_cut(gathered: Gathered) -> bool:
+def _is_cut(gathered: GatheredEvidence) -> bool:
     """Whether there was more than the tokens have room for."""
     return any(recall.receipt.cut_by_budget for recall in gathered.recalls)

@@ -8,59 +8,60 @@ from typing import Final
 
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Query
-from recollect.domain.recalls import Evidence, Recall, Why
-from recollect.methods.default.spending import Keep, Kept
-from recollect.methods.emem.activation import Activated
-from recollect.methods.emem.places import places_of
-from recollect.methods.emem.reading import segment_id
-from recollect.methods.emem.route import Routed, Router
+from recollect.domain.recalls import ArmRank, Evidence, Recall
+from recollect.methods.default.recording import RecordingRetriever, RecordRecall
+from recollect.methods.emem.activation import ActivatedSegment
+from recollect.methods.emem.router import RoutedSegments, Router
+from recollect.methods.emem.segment_lookup import find_segments
+from recollect.methods.emem.segment_view import make_segment_id
 from recollect.store.capabilities import require_segments
 from recollect.store.protocol import StoreReader
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 
-HOLDS: Final = "evidence"
+HOLDS_EVIDENCE: Final = "evidence"
 """What a segment is activated by that holds evidence, beside E-mem's pathways."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HoldingRouter:
-    """A router that begins with the segments that hold evidence; see :class:`recollect.methods.emem.answer.Routes`.
+class EvidenceFirstRouter:
+    """A router that begins with the segments that hold evidence; see
+    :class:`recollect.methods.emem.answer.SegmentRouter`.
 
-    ``sought`` are words that find what the evidence leaves open: the others are found by these and the question.
-    ``keep`` is told of each recall.
+    ``refinement`` are words that find what the evidence leaves open: the others are found by these and the question.
+    ``record`` is told of each recall.
     """
 
     router: Router
-    held: Sequence[Evidence]
-    sought: str
+    evidence: Sequence[Evidence]
+    refinement: str
     tau: int
-    keep: Keep
+    record: RecordRecall
 
-    async def declines(self, query: Query, reader: StoreReader) -> str | None:
-        """See :meth:`Router.declines`."""
-        return await self.router.declines(query, reader)
+    async def decline_reason(self, query: Query, reader: StoreReader) -> str | None:
+        """See :meth:`Router.decline_reason`."""
+        return await self.router.decline_reason(query, reader)
 
     async def retrieve(self, query: Query, reader: StoreReader) -> Recall:
         """See :meth:`Router.retrieve`."""
-        return await Kept(self.router, self.keep).retrieve(query, reader)
+        return await RecordingRetriever(self.router, self.record).retrieve(query, reader)
 
-    async def route(self, query: Query, reader: StoreReader) -> Routed:
+    async def route(self, query: Query, reader: StoreReader) -> RoutedSegments:
         """At most ``tau`` segments: those that hold the evidence, then those that the router finds.
 
         Raises:
             RecallFailed: no pathway could look.
         """
-        routed = await self.router.route(replace(query, text=f"{query.text} {self.sought}".strip()), reader)
-        self.keep(routed.recall)
-        sources = dict.fromkeys(id_ for one in self.held for id_ in one.sources)
+        routed = await self.router.route(replace(query, text=f"{query.text} {self.refinement}".strip()), reader)
+        self.record(routed.as_recall)
+        sources = dict.fromkeys(id_ for one in self.evidence for id_ in one.sources)
         turns = await reader.items_from(list(sources), [ItemKind.TURN])
-        places = await places_of(turns, terms(query.text), require_segments(reader))
-        numbers = covering({turn.id: found for turn, found in zip(turns, places, strict=True)})
-        open_ = [number for number in numbers if segment_id(number) not in query.scope.exclude]
-        return replace(routed, activated=holding_first(open_, routed.activated)[: self.tau])
+        places = await find_segments(turns, extract_terms(query.text), require_segments(reader))
+        numbers = choose_cover({turn.id: found for turn, found in zip(turns, places, strict=True)})
+        open_ = [number for number in numbers if make_segment_id(number) not in query.scope.exclude]
+        return replace(routed, activated=put_holders_first(open_, routed.activated)[: self.tau])
 
 
-def covering(held: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
+def choose_cover(held: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
     """As few segments as hold all turns, the one that holds most of them first; the earlier of equal ones.
 
     Args:
@@ -76,12 +77,12 @@ def covering(held: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
     return tuple(chosen)
 
 
-def holding_first(numbers: Sequence[int], activated: Sequence[Activated]) -> tuple[Activated, ...]:
+def put_holders_first(numbers: Sequence[int], activated: Sequence[ActivatedSegment]) -> tuple[ActivatedSegment, ...]:
     """Segments that hold evidence before those that were found; one that is both keeps what it was found by."""
     found = {one.number: one for one in activated}
     held = []
     for rank, number in enumerate(numbers, start=1):
-        one = found.pop(number, Activated(number=number, strength=1.0, why=()))
-        why = (Why(arm=HOLDS, rank=rank, score=1.0), *one.why)
+        one = found.pop(number, ActivatedSegment(number=number, strength=1.0, why=()))
+        why = (ArmRank(arm=HOLDS_EVIDENCE, rank=rank, score=1.0), *one.why)
         held.append(replace(one, strength=1.0, why=why))  # nothing that is found by likeness comes before evidence
     return (*held, *found.values())

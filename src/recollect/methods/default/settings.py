@@ -9,7 +9,7 @@ from recollect.methods.emem.settings import Pathway, ReconstructionSettings, Rou
 from recollect.methods.memr3.settings import LoopSettings
 
 
-def _by_what_was_said() -> RouteSettings:
+def _turn_pathway_settings() -> RouteSettings:
     return RouteSettings(tau=4, pathways=(Pathway.VECTOR, Pathway.KEYWORD))
 
 
@@ -29,7 +29,7 @@ class DefaultSettings:
     share: float = 0.7
     best: int = 3
     loop: LoopSettings = LoopSettings()
-    route: RouteSettings = field(default_factory=_by_what_was_said)
+    route: RouteSettings = field(default_factory=_turn_pathway_settings)
     reading: ReconstructionSettings = ReconstructionSettings()
 
     def __post_init__(self) -> None:

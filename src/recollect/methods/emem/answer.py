@@ -9,36 +9,36 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from recollect.answering.answers import NOTHING_FOUND, receipt_of
+from recollect.answering.answers import NOTHING_FOUND, build_receipt
 from recollect.domain.answers import Answer, AnswerReceipt, Citation, Step
 from recollect.domain.queries import Query
 from recollect.domain.recalls import Evidence, Recall
 from recollect.domain.usage import Usage
 from recollect.errors import ModelError, RecallFailed
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.emem.activation import Hit
-from recollect.methods.emem.assistants import ask_all
-from recollect.methods.emem.evidence import evidence_within
-from recollect.methods.emem.known import Ending, Known, told
-from recollect.methods.emem.master import Aggregated, Plan, answer_prompt, plan_prompt, require_quotes
-from recollect.methods.emem.quotes import Quote, in_order
-from recollect.methods.emem.reading import read_scoped
-from recollect.methods.emem.route import Routed, Router
+from recollect.methods.emem.activation import TurnHit
+from recollect.methods.emem.assistants import ask_assistants
+from recollect.methods.emem.evidence import fit_evidence
+from recollect.methods.emem.master import MasterReply, PassPlan, build_answer_prompt, build_plan_prompt, require_quotes
+from recollect.methods.emem.quotes import Quote, sort_quotes
+from recollect.methods.emem.reasoning_trace import ReasoningTrace, StopReason, describe_routing
+from recollect.methods.emem.router import RoutedSegments, Router
+from recollect.methods.emem.segment_view import read_segment_views
 from recollect.methods.emem.settings import Mode, ReconstructionSettings
 from recollect.models.language import Reply
 from recollect.ports import Listener, Response, ignore_event
-from recollect.recall.trim import fitting
+from recollect.recall.trim import count_fitting
 from recollect.store.capabilities import require_segments
 from recollect.store.protocol import StoreReader
 from recollect.text.tokens import count_all
 
 
-class Routes(Protocol):
+class SegmentRouter(Protocol):
     """Finds the segments that are read for a question; :class:`Router` does."""
 
-    async def declines(self, query: Query, reader: StoreReader) -> str | None: ...
+    async def decline_reason(self, query: Query, reader: StoreReader) -> str | None: ...
 
-    async def route(self, query: Query, reader: StoreReader) -> Routed: ...
+    async def route(self, query: Query, reader: StoreReader) -> RoutedSegments: ...
 
     async def retrieve(self, query: Query, reader: StoreReader) -> Recall: ...
 
@@ -50,13 +50,17 @@ class Reconstructor:
     """
 
     def __init__(
-        self, parts: Dependencies, settings: ReconstructionSettings | None = None, *, router: Routes | None = None
+        self,
+        parts: Dependencies,
+        settings: ReconstructionSettings | None = None,
+        *,
+        router: SegmentRouter | None = None,
     ) -> None:
         own = parts.retriever if isinstance(parts.retriever, Router) else None
         self._model, self._settings = parts.model, settings or ReconstructionSettings()
         self._router = router or own or Router(parts)
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
         """Route, have the segments read, and answer from their quotes; without any, no master is asked.
 
         Where the query is not for segments, or the bank has none, single items stand in for quotes.
@@ -66,95 +70,101 @@ class Reconstructor:
             ModelError: the master failed, or every assistant of the first pass.
         """
         began = time.perf_counter()
-        why_not = await self._router.declines(query, reader)
+        why_not = await self._router.decline_reason(query, reader)
         if why_not is None:
-            known = await self._known(query, reader, follow)
+            known = await self._run_passes(query, reader, listener)
         else:
-            known = _told(await self._stand_in(query, reader), Known(), follow)
-        quotes, notes = _fitting(known.quotes, query.max_tokens)
+            known = _report_steps(await self._recall_items_instead(query, reader), ReasoningTrace(), listener)
+        quotes, notes = _fit_quotes(known.quotes, query.max_tokens)
         known = replace(known, notes=(*known.notes, *notes))
         if not quotes:
-            return Response(answer=_unanswered(known, began))
-        return Response(answer=await self._answered(query, known, quotes, began))
+            return Response(answer=_abstain(known, began))
+        return Response(answer=await self._ask_master(query, known, quotes, began))
 
-    async def _known(self, query: Query, reader: StoreReader, follow: Listener) -> Known:
+    async def _run_passes(self, query: Query, reader: StoreReader, follow: Listener) -> ReasoningTrace:
         """What one pass brings (equation 7), or as many as it takes (equation 8)."""
-        known = _told(await self._pass(query, query.text, reader, Known()), Known(), follow)
+        known = _report_steps(
+            await self._run_pass(query, query.text, reader, ReasoningTrace()), ReasoningTrace(), follow
+        )
         if self._settings.mode is Mode.DIRECT:
             return known
         for _ in range(self._settings.steps - 1):
-            known = _told(await self._planned(query, known), known, follow)
+            known = _report_steps(await self._plan_next(query, known), known, follow)
             plan = known.plans[-1].value
-            if ending := known.ending_by(plan):
-                return known.ended(ending)
+            if ending := known.stop_reason_of(plan):
+                return known.with_ending(ending)
             before = known
             try:
-                known = _told(await self._pass(query, plan.query, reader, known), known, follow)
+                known = _report_steps(await self._run_pass(query, plan.query, reader, known), known, follow)
             except (ModelError, RecallFailed) as exc:  # what the earlier passes have brought still counts
-                return known.ended(Ending.FAILED, f"pass {len(known.asked) + 1}: {type(exc).__name__}: {exc}")
+                return known.with_ending(
+                    StopReason.FAILED, f"pass {len(known.questions) + 1}: {type(exc).__name__}: {exc}"
+                )
             if len(known.quotes) == len(before.quotes):
-                return known.ended(Ending.CONVERGED)
-        return known.ended(Ending.LIMIT)
+                return known.with_ending(StopReason.CONVERGED)
+        return known.with_ending(StopReason.LIMIT)
 
-    async def _pass(self, query: Query, question: str, reader: StoreReader, known: Known) -> Known:
+    async def _run_pass(
+        self, query: Query, question: str, reader: StoreReader, known: ReasoningTrace
+    ) -> ReasoningTrace:
         """Ask the segments that a question activates, all at once."""
         began = time.perf_counter()
         asked = replace(query, text=question)
         routed = await self._router.route(asked, reader)
         numbers = [one.number for one in routed.activated]
-        texts = await read_scoped(require_segments(reader), numbers, query.scope)
+        texts = await read_segment_views(require_segments(reader), numbers, query.scope)
         open_ = tuple(pair for pair in zip(routed.activated, texts, strict=True) if pair[1].text)
-        step = told(routed.activated, time.perf_counter() - began)
+        step = describe_routing(routed.activated, time.perf_counter() - began)
         readings = [reading for _, reading in open_]
-        assisted = await ask_all(asked, readings, self._model, concurrency=self._settings.concurrency)
-        return known.after(question, routed.recall, open_, assisted, step)
+        assisted = await ask_assistants(asked, readings, self._model, concurrency=self._settings.concurrency)
+        return known.with_pass(question, routed.as_recall, open_, assisted, step)
 
-    async def _planned(self, query: Query, known: Known) -> Known:
+    async def _plan_next(self, query: Query, known: ReasoningTrace) -> ReasoningTrace:
         """What to ask next, or that nothing is left to ask (equation 8)."""
         began = time.perf_counter()
-        quotes, _ = _fitting(known.quotes, query.max_tokens)
-        prompt = plan_prompt(query, known.asked, quotes, known.assisted)
-        return known.planned(await self._model.generate(prompt, Plan), time.perf_counter() - began)
+        quotes, _ = _fit_quotes(known.quotes, query.max_tokens)
+        prompt = build_plan_prompt(query, known.questions, quotes, known.reports)
+        return known.with_plan(await self._model.generate(prompt, PassPlan), time.perf_counter() - began)
 
-    async def _stand_in(self, query: Query, reader: StoreReader) -> Known:
+    async def _recall_items_instead(self, query: Query, reader: StoreReader) -> ReasoningTrace:
         """Single items in place of quotes."""
         began = time.perf_counter()
         recall = await self._router.retrieve(query, reader)
-        quotes = tuple(_quoted(one) for one in recall.evidence)
+        quotes = tuple(_quote_evidence(one) for one in recall.evidence)
         detail = f"{len(quotes)} single items" if quotes else "nothing found"
         step = Step(action="recall", detail=detail, seconds=time.perf_counter() - began)
-        return Known(asked=(query.text,), recalls=(recall,), quotes=quotes, steps=(step,))
+        return ReasoningTrace(questions=(query.text,), recalls=(recall,), quotes=quotes, steps=(step,))
 
-    async def _answered(self, query: Query, known: Known, quotes: Sequence[Quote], began: float) -> Answer:
+    async def _ask_master(self, query: Query, known: ReasoningTrace, quotes: Sequence[Quote], began: float) -> Answer:
         """The master's answer (equation 7)."""
 
-        def check(reply: Aggregated) -> None:
+        def check(reply: MasterReply) -> None:
             require_quotes(reply.citations, quotes)
 
         asked = time.perf_counter()
-        prompt = answer_prompt(query, quotes, known.assisted)
-        reply = await self._model.generate(prompt, Aggregated, check=check)
+        prompt = build_answer_prompt(query, quotes, known.reports)
+        reply = await self._model.generate(prompt, MasterReply, check=check)
         step = Step(action="answer", detail=reply.value.trace, seconds=time.perf_counter() - asked)
         cited = [quotes[number - 1] for number in dict.fromkeys(reply.value.citations)]
-        evidence = await asyncio.to_thread(_evidence, known, cited or quotes, query.max_tokens)
+        evidence = await asyncio.to_thread(_collect_evidence, known, cited or quotes, query.max_tokens)
         return Answer(
             text=reply.value.answer,
             abstained=reply.value.abstained,
             citations=tuple(Citation(id=q.id, kind=q.kind, text=q.words, sources=q.messages) for q in cited),
             evidence=evidence,
             trace=(*known.steps, step),
-            receipt=_receipt(known, [*_replies(known), reply], began, reply.notes),
+            receipt=_build_receipt(known, [*_collect_replies(known), reply], began, reply.notes),
         )
 
 
-def _told(known: Known, before: Known, follow: Listener) -> Known:
+def _report_steps(known: ReasoningTrace, before: ReasoningTrace, follow: Listener) -> ReasoningTrace:
     """What is known, once who follows has been told how it came to be more than ``before``."""
     for step in known.steps[len(before.steps) :]:
         follow(step)
     return known
 
 
-def _quoted(evidence: Evidence) -> Quote:
+def _quote_evidence(evidence: Evidence) -> Quote:
     """A single item as a quote."""
     return Quote(
         id=evidence.id,
@@ -166,46 +176,48 @@ def _quoted(evidence: Evidence) -> Quote:
     )
 
 
-def _fitting(quotes: Sequence[Quote], max_tokens: int | None) -> tuple[tuple[Quote, ...], tuple[str, ...]]:
+def _fit_quotes(quotes: Sequence[Quote], max_tokens: int | None) -> tuple[tuple[Quote, ...], tuple[str, ...]]:
     """As many quotes as fit, those of the strongest segments first; in the order in which they are shown, and a note
     of what was cut."""
-    kept = fitting(count_all([quote.words for quote in quotes]), max_tokens)
+    kept = count_fitting(count_all([quote.words for quote in quotes]), max_tokens)
     cut = len(quotes) - kept
     notes = (f"{cut} of {len(quotes)} quotes were cut by the budget of {max_tokens} tokens",) if cut else ()
-    return in_order(quotes[:kept]), notes
+    return sort_quotes(quotes[:kept]), notes
 
 
-def _evidence(known: Known, quotes: Sequence[Quote], max_tokens: int | None) -> tuple[Evidence, ...]:
+def _collect_evidence(known: ReasoningTrace, quotes: Sequence[Quote], max_tokens: int | None) -> tuple[Evidence, ...]:
     """What quotes were read in: single items as they were found, and segments.
 
     Where there is no room for a segment, it is the lines that the quotes are of.
     """
     ids = {quote.id for quote in quotes}
     single = (one for recall in known.recalls for one in recall.evidence if one.id in ids)
-    hits: dict[str, list[Hit]] = {}
+    hits: dict[str, list[TurnHit]] = {}
     for rank, quote in enumerate(quotes):
-        hit = Hit(words=quote.words, messages=quote.messages, segments=(), strengths={}, strength=-float(rank))
+        hit = TurnHit(words=quote.words, messages=quote.messages, segments=(), strengths={}, strength=-float(rank))
         hits.setdefault(quote.id, []).append(hit)
-    first = {reading.id: (one, reading) for one, reading in reversed(known.read)}
+    first = {reading.id: (one, reading) for one, reading in reversed(known.readings)}
     pairs = [(replace(one, hits=tuple(hits[id_])), reading) for id_, (one, reading) in first.items() if id_ in ids]
     pairs.sort(key=lambda pair: -pair[0].strength)
-    return (*single, *evidence_within(pairs, max_tokens)[0])
+    return (*single, *fit_evidence(pairs, max_tokens)[0])
 
 
-def _receipt(known: Known, replies: Sequence[Reply[Any]], began: float, notes: Sequence[str] = ()) -> AnswerReceipt:
+def _build_receipt(
+    known: ReasoningTrace, replies: Sequence[Reply[Any]], began: float, notes: Sequence[str] = ()
+) -> AnswerReceipt:
     """How the answer was made; what assistants cost that brought nothing counts too."""
-    failed = (one.error.usage for one in known.assisted if one.error is not None)
+    failed = (one.error.usage for one in known.reports if one.error is not None)
     lost = sum((usage for usage in failed if isinstance(usage, Usage)), Usage())
-    return receipt_of(known.recalls, replies, began, (*known.notes, *notes), lost=lost)
+    return build_receipt(known.recalls, replies, began, (*known.notes, *notes), failed_usage=lost)
 
 
-def _replies(known: Known) -> list[Reply[Any]]:
+def _collect_replies(known: ReasoningTrace) -> list[Reply[Any]]:
     """What assistants and planner have replied."""
-    replies: list[Reply[Any]] = [one.reply for one in known.assisted if one.reply is not None]
+    replies: list[Reply[Any]] = [one.reply for one in known.reports if one.reply is not None]
     return [*replies, *known.plans]
 
 
-def _unanswered(known: Known, began: float) -> Answer:
+def _abstain(known: ReasoningTrace, began: float) -> Answer:
     """What is said where no quote is left."""
     return Answer(
         text=NOTHING_FOUND,
@@ -213,5 +225,5 @@ def _unanswered(known: Known, began: float) -> Answer:
         citations=(),
         evidence=(),
         trace=known.steps,
-        receipt=_receipt(known, _replies(known), began),
+        receipt=_build_receipt(known, _collect_replies(known), began),
     )

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from recollect.domain.answers import Step
 from recollect.domain.queries import Query
 from recollect.errors import InvalidReply, ModelError
-from recollect.methods.emem.prompts import Finding, assist_prompt
-from recollect.methods.emem.quotes import Quote, held
-from recollect.methods.emem.reading import Reading
+from recollect.methods.emem.prompts import AssistantReply, build_assist_prompt
+from recollect.methods.emem.quotes import Quote, verify_quotes
+from recollect.methods.emem.segment_view import SegmentView
 from recollect.models.language import LanguageModel, Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assisted:
+class AssistantReport:
     """What one assistant has brought.
 
     ``dropped`` counts quotes that are not in its segment; ``error`` is why it brought nothing at all.
@@ -27,7 +27,7 @@ class Assisted:
     seconds: float
     quotes: tuple[Quote, ...] = ()
     dropped: int = 0
-    reply: Reply[Finding] | None = None
+    reply: Reply[AssistantReply] | None = None
     error: ModelError | None = None
 
     @property
@@ -37,30 +37,30 @@ class Assisted:
 
     def step(self) -> Step:
         """The assistant's work as a step of the answer's trace."""
-        return Step(action="assist", detail=f"segment {self.segment}: {self._told()}", seconds=self.seconds)
+        return Step(action="assist", detail=f"segment {self.segment}: {self._describe()}", seconds=self.seconds)
 
     def notes(self) -> tuple[str, ...]:
         """What did not go as meant."""
         if self.error is not None:
             return (f"segment {self.segment} was not read: {type(self.error).__name__}: {self.error}",)
         end = f"of segment {self.segment} {'is' if self.dropped == 1 else 'are'} not in it, and dropped"
-        dropped = (f"{_counted(self.dropped)} {end}",) if self.dropped else ()
+        dropped = (f"{_count_quotes(self.dropped)} {end}",) if self.dropped else ()
         return (*dropped, *(self.reply.notes if self.reply else ()))
 
-    def _told(self) -> str:
+    def _describe(self) -> str:
         if self.error is not None:
             return f"not read ({type(self.error).__name__})"
         if not self.quotes and not self.dropped:
             return "nothing on this"
-        told = [_counted(len(self.quotes))]
+        told = [_count_quotes(len(self.quotes))]
         if self.dropped:
             told.append(f"{self.dropped} dropped, not in it")
         return "; ".join([*told, *([self.inference] if self.inference else [])])
 
 
-async def ask_all(
-    query: Query, readings: Sequence[Reading], model: LanguageModel, *, concurrency: int
-) -> tuple[Assisted, ...]:
+async def ask_assistants(
+    query: Query, readings: Sequence[SegmentView], model: LanguageModel, *, concurrency: int
+) -> tuple[AssistantReport, ...]:
     """Ask the assistants of all segments, so many at a time (equation 6). One that is down is no error, and says so.
 
     Raises:
@@ -68,29 +68,29 @@ async def ask_all(
     """
     room = asyncio.Semaphore(concurrency)
 
-    async def one(reading: Reading) -> Assisted:
+    async def one(reading: SegmentView) -> AssistantReport:
         async with room:
-            return await _asked(query, reading, model)
+            return await _ask_assistant(query, reading, model)
 
     ended = await asyncio.gather(*map(one, readings), return_exceptions=True)  # so that none goes on unseen
     for outcome in ended:
         if isinstance(outcome, BaseException):
             raise outcome
-    assisted = tuple(one for one in ended if isinstance(one, Assisted))
+    assisted = tuple(one for one in ended if isinstance(one, AssistantReport))
     errors = [one.error for one in assisted if one.error is not None]
     if errors and len(errors) == len(assisted):
         raise next((error for error in errors if not isinstance(error, InvalidReply)), errors[0])
     return assisted
 
 
-async def _asked(query: Query, reading: Reading, model: LanguageModel) -> Assisted:
+async def _ask_assistant(query: Query, reading: SegmentView, model: LanguageModel) -> AssistantReport:
     began = time.perf_counter()
     try:
-        reply = await model.generate(assist_prompt(reading, query), Finding)
+        reply = await model.generate(build_assist_prompt(reading, query), AssistantReply)
     except ModelError as exc:
-        return Assisted(segment=reading.number, seconds=time.perf_counter() - began, error=exc)
-    quotes, dropped = held([(quoted.words, quoted.shows) for quoted in reply.value.quotes], reading)
-    return Assisted(
+        return AssistantReport(segment=reading.number, seconds=time.perf_counter() - began, error=exc)
+    quotes, dropped = verify_quotes([(quoted.words, quoted.shows) for quoted in reply.value.quotes], reading)
+    return AssistantReport(
         segment=reading.number,
         seconds=time.perf_counter() - began,
         quotes=quotes,
@@ -99,5 +99,5 @@ async def _asked(query: Query, reading: Reading, model: LanguageModel) -> Assist
     )
 
 
-def _counted(quotes: int) -> str:
+def _count_quotes(quotes: int) -> str:
     return "1 quote" if quotes == 1 else f"{quotes} quotes"

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from recollect.domain.messages import StoredMessage
-from recollect.methods.emem.activation import Hit
-from recollect.methods.emem.places import samples
-from recollect.methods.emem.quotes import Folded
-from recollect.methods.emem.reading import Reading, reading_of
-from recollect.retain.segments import CONTINUED, head_of
-from recollect.retain.turns import parts_of
+from recollect.methods.emem.activation import TurnHit
+from recollect.methods.emem.quotes import FoldedText
+from recollect.methods.emem.segment_lookup import sample_text
+from recollect.methods.emem.segment_view import SegmentView, make_view
+from recollect.retain.segments import CONTINUATION_MARK, render_head
+from recollect.retain.turns import split_parts
 from recollect.text.tokens import count_all
 
 Span = tuple[int, int]
@@ -22,67 +22,71 @@ Spans = tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SegmentLine:
     """A message's line in a segment; ``folded`` is it to look for words in, ``passages`` are all of the message's."""
 
     message: StoredMessage
     text: str
-    folded: Folded
+    folded: FoldedText
     passages: tuple[str, ...]
 
-    def whole(self, hit: Hit) -> Spans:
+    def whole_span(self, hit: TurnHit) -> Spans:
         """All of it, whatever was found in it."""
         return ((0, len(self.text)),)
 
-    def found(self, hit: Hit) -> Spans:
+    def find_hit(self, hit: TurnHit) -> Spans:
         """Where the words of a turn stand that it was found by."""
         wanted = (hit.words, *(passage for passage in self.passages if passage in hit.words))
-        return joined(span for span in map(self._span, wanted) if span is not None)
+        return join_spans(span for span in map(self._find_span, wanted) if span is not None)
 
-    def _span(self, words: str) -> Span | None:
+    def _find_span(self, words: str) -> Span | None:
         """Where words stand in it: where an edge of the segment cuts them, what it has of them, as far as is known."""
-        own = self.folded.place_of(words)
-        places = [own] if own else [self.folded.place_of(sample) for sample in samples(words)]
+        own = self.folded.find_span(words)
+        places = [own] if own else [self.folded.find_span(sample) for sample in sample_text(words)]
         there = [place for place in places if place is not None]
         if not there:
             return None
         start = min(start for start, _ in there)
-        return 0 if start <= len(head_of(self.message)) else start, max(end for _, end in there)
+        return 0 if start <= len(render_head(self.message)) else start, max(end for _, end in there)
 
-    def shown(self, spans: Spans) -> str:
+    def render(self, spans: Spans) -> str:
         """Some of it, under its head; nothing where there are no spans."""
         if not spans or spans == ((0, len(self.text)),):
             return self.text if spans else ""
-        begin = f"{head_of(self.message)}{CONTINUED}" if spans[0][0] else ""
-        end = f" {CONTINUED.rstrip()}" if spans[-1][1] < len(self.text.rstrip()) else ""
-        words = f" {CONTINUED}".join(self.text[slice(*span)].strip() for span in spans)
+        begin = f"{render_head(self.message)}{CONTINUATION_MARK}" if spans[0][0] else ""
+        end = f" {CONTINUATION_MARK.rstrip()}" if spans[-1][1] < len(self.text.rstrip()) else ""
+        words = f" {CONTINUATION_MARK}".join(self.text[slice(*span)].strip() for span in spans)
         return f"{begin}{words}{end}\n"
 
 
 class Excerpt:
     """What of a segment is shown so far."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: SegmentView) -> None:
         self._number = reading.number
         texts = [(one.message, reading.text[one.start : one.end]) for one in reading.passages]
-        self._lines = {message.id: _line(message, text) for message, text in texts}
+        self._lines = {message.id: _make_line(message, text) for message, text in texts}
         self._spans: dict[str, Spans] = {}
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> SegmentView:
         """The lines of it."""
-        return reading_of(
+        return make_view(
             self._number,
-            [(line.message, line.shown(self._spans[id_])) for id_, line in self._lines.items() if self._spans.get(id_)],
+            [
+                (line.message, line.render(self._spans[id_]))
+                for id_, line in self._lines.items()
+                if self._spans.get(id_)
+            ],
         )
 
-    def take(self, hit: Hit, room: int) -> int:
+    def add_hit(self, hit: TurnHit, room: int) -> int:
         """Show the lines of a turn as well, or its words, if that goes into so many tokens; gives what it has cost."""
         lines = {id_: self._lines[id_] for id_ in dict.fromkeys(hit.messages) if id_ in self._lines}
         before = {id_: self._spans.get(id_, ()) for id_ in lines}
-        ways: tuple[Callable[[Line, Hit], Spans], ...] = (Line.whole, Line.found)
+        ways: tuple[Callable[[SegmentLine, TurnHit], Spans], ...] = (SegmentLine.whole_span, SegmentLine.find_hit)
         for way in ways:
-            after = {id_: joined((*before[id_], *way(line, hit))) for id_, line in lines.items()}
+            after = {id_: join_spans((*before[id_], *way(line, hit))) for id_, line in lines.items()}
             cost = self._cost(after) - self._cost(before)
             if cost <= room:
                 self._spans |= after
@@ -90,10 +94,10 @@ class Excerpt:
         return 0
 
     def _cost(self, spans: dict[str, Spans]) -> int:
-        return sum(count_all([self._lines[id_].shown(some) for id_, some in spans.items()]))
+        return sum(count_all([self._lines[id_].render(some) for id_, some in spans.items()]))
 
 
-def excerpts(found: Iterable[tuple[Hit, Reading]], room: int) -> dict[int, Reading]:
+def build_excerpts(found: Iterable[tuple[TurnHit, SegmentView]], room: int) -> dict[int, SegmentView]:
     """What of segments goes into so many tokens, by their numbers: the lines of turns, those of the first first.
 
     Of a line that does not go into the room that is left, it is the words that were found in it.
@@ -102,16 +106,16 @@ def excerpts(found: Iterable[tuple[Hit, Reading]], room: int) -> dict[int, Readi
     for hit, reading in found:
         if reading.number not in made:
             made[reading.number] = Excerpt(reading)
-        room -= made[reading.number].take(hit, room)
+        room -= made[reading.number].add_hit(hit, room)
     readings = {number: excerpt.reading for number, excerpt in made.items()}
     return {number: reading for number, reading in readings.items() if reading.text}
 
 
-def _line(message: StoredMessage, text: str) -> Line:
-    return Line(message, text, Folded(text), tuple(part.text for part in parts_of(message)))
+def _make_line(message: StoredMessage, text: str) -> SegmentLine:
+    return SegmentLine(message, text, FoldedText(text), tuple(part.text for part in split_parts(message)))
 
 
-def joined(spans: Iterable[Span]) -> Spans:
+def join_spans(spans: Iterable[Span]) -> Spans:
     """The spans in order, as one where they overlap or meet."""
     apart: list[Span] = []
     for start, end in sorted(spans):

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
-from recollect.answering.answers import require_answer, the_present
-from recollect.answering.evidence import indented, one_line
+from recollect.answering.answers import render_present, require_answer
+from recollect.answering.evidence import indent_lines, join_lines
 from recollect.domain.queries import Query
-from recollect.methods.emem.assistants import Assisted
+from recollect.methods.emem.assistants import AssistantReport
 from recollect.methods.emem.quotes import Quote
-from recollect.models.language import Prompt, Role
-from recollect.text.fence import DATA_RULE, fenced
+from recollect.models.language import ModelRole, Prompt
+from recollect.text.fencing import DATA_RULE, fence_text
 
 ANSWER: Final = "emem.answer"
 PLAN: Final = "emem.plan"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aggregated:
+class MasterReply:
     """The master's answer (equation 7); ``citations`` are the numbers of the quotes it rests on."""
+
+    __pydantic_config__: ClassVar = {"title": "Aggregated"}  # its name in requests to a model, recorded ones too
 
     trace: str
     answer: str
@@ -32,8 +34,10 @@ class Aggregated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class PassPlan:
     """Whether the quotes are enough, and what else to ask the segments where they are not (equation 8)."""
+
+    __pydantic_config__: ClassVar = {"title": "Plan"}  # its name in requests to a model, recorded ones too
 
     known: str
     enough: bool
@@ -98,19 +102,28 @@ in other words and for something else than what was asked before; that stands in
 The question stands between <question> and </question>. {DATA_RULE}"""
 
 
-def answer_prompt(query: Query, quotes: Sequence[Quote], assisted: Sequence[Assisted]) -> Prompt:
+def build_answer_prompt(query: Query, quotes: Sequence[Quote], assisted: Sequence[AssistantReport]) -> Prompt:
     """What is asked of the question and all quotes, numbered from 1 in their order."""
-    parts = [shown_quotes(quotes), *_hints(quotes, assisted), the_present(query), fenced("question", query.text)]
-    return Prompt(role=Role.ANSWER, operation=ANSWER, subject=query.text, system=_ANSWERING, text="\n\n".join(parts))
-
-
-def plan_prompt(query: Query, asked: Sequence[str], quotes: Sequence[Quote], assisted: Sequence[Assisted]) -> Prompt:
-    """What is asked between two passes; ``asked`` is what the segments were asked so far."""
-    before = fenced("asked_before", "\n".join(f"- {indented(question)}" for question in asked))
-    found = [shown_quotes(quotes), *_hints(quotes, assisted)] if quotes else ["No quote was found so far."]
-    parts = [*found, before, the_present(query), fenced("question", query.text)]
+    parts = [
+        render_quotes(quotes),
+        *_render_hints(quotes, assisted),
+        render_present(query),
+        fence_text("question", query.text),
+    ]
     return Prompt(
-        role=Role.ANSWER,
+        role=ModelRole.ANSWER, operation=ANSWER, subject=query.text, system=_ANSWERING, text="\n\n".join(parts)
+    )
+
+
+def build_plan_prompt(
+    query: Query, asked: Sequence[str], quotes: Sequence[Quote], assisted: Sequence[AssistantReport]
+) -> Prompt:
+    """What is asked between two passes; ``asked`` is what the segments were asked so far."""
+    before = fence_text("asked_before", "\n".join(f"- {indent_lines(question)}" for question in asked))
+    found = [render_quotes(quotes), *_render_hints(quotes, assisted)] if quotes else ["No quote was found so far."]
+    parts = [*found, before, render_present(query), fence_text("question", query.text)]
+    return Prompt(
+        role=ModelRole.ANSWER,
         operation=PLAN,
         subject=f"{query.text} (after {len(asked)})",
         system=_PLANNING,
@@ -118,7 +131,7 @@ def plan_prompt(query: Query, asked: Sequence[str], quotes: Sequence[Quote], ass
     )
 
 
-def shown_quotes(quotes: Sequence[Quote]) -> str:
+def render_quotes(quotes: Sequence[Quote]) -> str:
     """The quotes, numbered from 1, under their segments; nothing that a quote says can close their section."""
     lines: list[str] = []
     before = ""
@@ -126,11 +139,11 @@ def shown_quotes(quotes: Sequence[Quote]) -> str:
         if quote.place != before:
             lines.append(f"{quote.place}:")
             before = quote.place
-        lines.append(quote.line(number))
-    return fenced("quotes", "\n".join(lines))
+        lines.append(quote.render(number))
+    return fence_text("quotes", "\n".join(lines))
 
 
-def _hints(quotes: Sequence[Quote], assisted: Sequence[Assisted]) -> list[str]:
-    on_quotes = [f"[{n}] {one_line(quote.shows)}" for n, quote in enumerate(quotes, start=1) if quote.shows]
-    inferred = [f"segment {one.segment}: {one_line(one.inference)}" for one in assisted if one.inference]
-    return [fenced("hints", "\n".join((*on_quotes, *inferred)))] if on_quotes or inferred else []
+def _render_hints(quotes: Sequence[Quote], assisted: Sequence[AssistantReport]) -> list[str]:
+    on_quotes = [f"[{n}] {join_lines(quote.shows)}" for n, quote in enumerate(quotes, start=1) if quote.shows]
+    inferred = [f"segment {one.segment}: {join_lines(one.inference)}" for one in assisted if one.inference]
+    return [fence_text("hints", "\n".join((*on_quotes, *inferred)))] if on_quotes or inferred else []

@@ -7,14 +7,14 @@ asked of a segment begins with the same characters, and a model that keeps what 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
-from recollect.answering.answers import the_present
+from recollect.answering.answers import render_present
 from recollect.domain.queries import Query
-from recollect.methods.emem.quotes import shown
-from recollect.methods.emem.reading import Reading
-from recollect.models.language import Prompt, Role
-from recollect.text.fence import DATA_RULE, fenced
+from recollect.methods.emem.quotes import render_segment
+from recollect.methods.emem.segment_view import SegmentView
+from recollect.models.language import ModelRole, Prompt
+from recollect.text.fencing import DATA_RULE, fence_text
 
 ASSIST: Final = "emem.assist"
 SUMMARISE: Final = "emem.summarise"
@@ -23,19 +23,23 @@ MOST_QUOTES: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quoted:
+class AssistantQuote:
     """Words that an assistant has copied, and what they show."""
+
+    __pydantic_config__: ClassVar = {"title": "Quoted"}  # its name in requests to a model, recorded ones too
 
     words: str
     shows: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class AssistantReply:
     """What a segment says on a question (equation 6); ``inference`` is what its assistant makes of the quotes."""
 
+    __pydantic_config__: ClassVar = {"title": "Finding"}  # its name in requests to a model, recorded ones too
+
     relevant: bool
-    quotes: tuple[Quoted, ...]
+    quotes: tuple[AssistantQuote, ...]
     inference: str
 
     def __post_init__(self) -> None:
@@ -46,8 +50,10 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class SummaryReply:
     """What a segment is about; ``events`` are sentences, in the order in which things happened."""
+
+    __pydantic_config__: ClassVar = {"title": "Summary"}  # its name in requests to a model, recorded ones too
 
     speakers: tuple[str, ...]
     period: str
@@ -92,30 +98,30 @@ Tell only what the segment says.
 {DATA_RULE}"""
 
 
-def begun_with(reading: Reading) -> tuple[str, str]:
+def split_for_prefix(reading: SegmentView) -> tuple[str, str]:
     """A segment as a prompt about it begins, as prefix and text: one that still grows is no prefix to be kept."""
-    begin = f"{shown(reading)}\n\n"
+    begin = f"{render_segment(reading)}\n\n"
     return (begin, "") if reading.stable else ("", begin)
 
 
-def assist_prompt(reading: Reading, query: Query) -> Prompt:
+def build_assist_prompt(reading: SegmentView, query: Query) -> Prompt:
     """What is asked of a segment on a question: the segment first, the question last."""
-    prefix, begin = begun_with(reading)
+    prefix, begin = split_for_prefix(reading)
     return Prompt(
-        role=Role.ASSIST,
+        role=ModelRole.ASSIST,
         operation=ASSIST,
         subject=f"{query.text} ({reading.id})",
         system=SYSTEM,
         prefix=prefix,
-        text=f'{begin}Your task: "answer".\n\n{the_present(query)}\n\n{fenced("question", query.text)}',
+        text=f'{begin}Your task: "answer".\n\n{render_present(query)}\n\n{fence_text("question", query.text)}',
     )
 
 
-def summary_prompt(reading: Reading) -> Prompt:
+def build_summary_prompt(reading: SegmentView) -> Prompt:
     """What is asked of a segment that has been sealed."""
-    prefix, begin = begun_with(reading)
+    prefix, begin = split_for_prefix(reading)
     return Prompt(
-        role=Role.ASSIST,
+        role=ModelRole.ASSIST,
         operation=SUMMARISE,
         subject=reading.id,
         system=SYSTEM,

@@ -1,7 +1,7 @@
 """Quotes (E-mem, equation 6): held against the segment character by character, and traced to the messages they are of.
 
 Whitespace is folded: a run of blanks and line ends counts as one blank. Nothing else is forgiven. A quote is what the
-assistant was shown, in which tags are made harmless (:mod:`recollect.text.fence`).
+assistant was shown, in which tags are made harmless (:mod:`recollect.text.fencing`).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
-from recollect.answering.evidence import indented, one_line, said
+from recollect.answering.evidence import describe_source, indent_lines, join_lines
 from recollect.domain.items import ItemKind
-from recollect.methods.emem.reading import Reading
-from recollect.text.fence import fenced
+from recollect.methods.emem.segment_view import SegmentView
+from recollect.text.fencing import fence_text
 
 TAG: Final = "segment"
 
@@ -47,38 +47,38 @@ class Quote:
     @property
     def key(self) -> tuple[tuple[str, ...], str]:
         """The same for the same words, whichever segment they were read in."""
-        return self.messages, one_line(self.words)
+        return self.messages, join_lines(self.words)
 
-    def line(self, number: int) -> str:
+    def render(self, number: int) -> str:
         """The quote as the master sees it."""
-        told = said(self.at, self.speaker)
-        return f"[{number}] ({told}) {indented(self.words)}" if told else f"[{number}] {indented(self.words)}"
+        told = describe_source(self.at, self.speaker)
+        return f"[{number}] ({told}) {indent_lines(self.words)}" if told else f"[{number}] {indent_lines(self.words)}"
 
 
-def shown(reading: Reading) -> str:
+def render_segment(reading: SegmentView) -> str:
     """A segment's text as an assistant sees it."""
-    return fenced(TAG, reading.text)
+    return fence_text(TAG, reading.text)
 
 
-def held(quoted: Iterable[tuple[str, str]], reading: Reading) -> tuple[tuple[Quote, ...], int]:
+def verify_quotes(claimed: Iterable[tuple[str, str]], reading: SegmentView) -> tuple[tuple[Quote, ...], int]:
     """Of words and what they are said to show, those that stand in a segment, as they stand there; and how many do not.
 
     Where words stand in it more than once, the first place counts.
     """
-    text = Folded(shown_words(reading))
-    given = list(quoted)
-    spans = [(text.place_of(words), shows) for words, shows in given]
-    quotes = tuple(_quote(span, reading, shows) for span, shows in spans if span is not None)
+    text = FoldedText(fence_words(reading))
+    given = list(claimed)
+    spans = [(text.find_span(words), shows) for words, shows in given]
+    quotes = tuple(_make_quote(span, reading, shows) for span, shows in spans if span is not None)
     return quotes, len(given) - len(quotes)
 
 
-def shown_words(reading: Reading) -> str:
+def fence_words(reading: SegmentView) -> str:
     """The segment's text with harmless tags; every character stands where it stands in the text."""
-    return shown(reading).removeprefix(f"<{TAG}>\n").removesuffix(f"\n</{TAG}>")
+    return render_segment(reading).removeprefix(f"<{TAG}>\n").removesuffix(f"\n</{TAG}>")
 
 
-def _quote(span: tuple[int, int], reading: Reading, shows: str) -> Quote:
-    passages = reading.passages_at(*span)
+def _make_quote(span: tuple[int, int], reading: SegmentView, shows: str) -> Quote:
+    passages = reading.find_passages(*span)
     return Quote(
         id=reading.id,
         kind=ItemKind.SEGMENT,
@@ -91,27 +91,27 @@ def _quote(span: tuple[int, int], reading: Reading, shows: str) -> Quote:
     )
 
 
-class Folded:
+class FoldedText:
     """A text to look for words in, whitespace folded: once, when that is first done, however much is looked for."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     @cached_property
-    def _fold(self) -> tuple[str, list[int]]:
-        return _folded(self._text)
+    def _folded(self) -> tuple[str, list[int]]:
+        return _fold_blanks(self._text)
 
-    def place_of(self, words: str) -> tuple[int, int] | None:
+    def find_span(self, words: str) -> tuple[int, int] | None:
         """From and to before which character words stand in the text; ``None`` where they do not."""
-        looked_for = one_line(words)
+        looked_for = join_lines(words)
         if not looked_for:
             return None
-        folded, places = self._fold
+        folded, places = self._folded
         at = folded.find(looked_for)
         return None if at < 0 else (places[at], places[at + len(looked_for) - 1] + 1)
 
 
-def _folded(text: str) -> tuple[str, list[int]]:
+def _fold_blanks(text: str) -> tuple[str, list[int]]:
     """The text with runs of whitespace as one blank, and where each of its characters stands in the text."""
     characters: list[str] = []
     places: list[int] = []
@@ -124,7 +124,7 @@ def _folded(text: str) -> tuple[str, list[int]]:
     return "".join(characters), places
 
 
-def once(quotes: Iterable[Quote], known: Iterable[Quote] = ()) -> tuple[Quote, ...]:
+def drop_known(quotes: Iterable[Quote], known: Iterable[Quote] = ()) -> tuple[Quote, ...]:
     """The quotes that are not known, each once: what stands in the overlap is read twice."""
     seen = {quote.key for quote in known}
     new: dict[tuple[tuple[str, ...], str], Quote] = {}
@@ -134,7 +134,7 @@ def once(quotes: Iterable[Quote], known: Iterable[Quote] = ()) -> tuple[Quote, .
     return tuple(new.values())
 
 
-def in_order(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
+def sort_quotes(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
     """Segment by segment, and in each by the time at which it was said, so that what came later is read later.
 
     What has no time comes before what has one.

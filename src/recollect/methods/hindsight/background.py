@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from recollect.errors import InvalidInput
-from recollect.models.language import LanguageModel, Prompt, Role
-from recollect.text.fence import DATA_RULE, fenced
+from recollect.models.language import LanguageModel, ModelRole, Prompt
+from recollect.text.fencing import DATA_RULE, fence_text
 
 OPERATION: Final = "hindsight.background"
 MOST_CHARACTERS: Final = 400
@@ -19,8 +19,10 @@ _SECOND_PERSON: Final = re.compile(r"(?:^|[.!?]\s+)(?:you|your|yours)\b", re.IGN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class MergedBackground:
     """The background after merging: short, and in the first person."""
+
+    __pydantic_config__: ClassVar = {"title": "Merged"}  # its name in requests to a model, recorded ones too
 
     background: str
 
@@ -33,7 +35,7 @@ class Merged:
             raise ValueError("the background must be in the first person: 'I am', not 'You are'")
 
 
-async def merged_background(current: str, snippet: str, model: LanguageModel) -> str:
+async def merge_background(current: str, snippet: str, model: LanguageModel) -> str:
     """The background with what a snippet adds (equation 27); where they conflict, the snippet holds.
 
     Without a background so far, the snippet in the first person is the background, and no model is asked, unless it is
@@ -43,12 +45,12 @@ async def merged_background(current: str, snippet: str, model: LanguageModel) ->
         InvalidInput: the snippet is blank.
         ModelError: the model failed; there is no merged background then.
     """
-    new = normalised(snippet)
+    new = rewrite_in_first_person(snippet)
     if not new:
         raise InvalidInput("the background to add is blank")
     if not current.strip() and len(new) < MOST_CHARACTERS:
         return new
-    reply = await model.generate(merge_prompt(current, new), Merged)
+    reply = await model.generate(build_merge_prompt(current, new), MergedBackground)
     return reply.value.background.strip()
 
 
@@ -64,14 +66,14 @@ more exact one.
 {DATA_RULE}"""
 
 
-def merge_prompt(current: str, new: str) -> Prompt:
+def build_merge_prompt(current: str, new: str) -> Prompt:
     """What is asked of a background and of what is to be merged into it."""
     return Prompt(
-        role=Role.CONSOLIDATE,
+        role=ModelRole.CONSOLIDATE,
         operation=OPERATION,
         subject="background",
         system=_SYSTEM,
-        text=f"{fenced('so_far', current)}\n\n{fenced('new', new)}",
+        text=f"{fence_text('so_far', current)}\n\n{fence_text('new', new)}",
     )
 
 
@@ -105,7 +107,7 @@ _TRANSITIVE: Final = frozenset(
 )
 
 
-def normalised(snippet: str) -> str:
+def rewrite_in_first_person(snippet: str) -> str:
     """A snippet about the agent in the first person: "You are a creative engineer" becomes "I am a creative engineer".
 
     By rule, so that it needs no model. Where somebody says "I" already, "you" is somebody else, and all stays as it is.
@@ -114,31 +116,33 @@ def normalised(snippet: str) -> str:
     if _SAYS_I.search(text):
         return text
     text = _SHORT.sub(lambda found: f"I'{'m' if found['verb'].lower() == 're' else found['verb'].lower()}", text)
-    text = _IS.sub(lambda found: f"I{found['adverb']} {_first(found['verb'])}", text)
-    text = _IS_ASKED.sub(lambda found: _cased(found["verb"], f"{_first(found['verb'])} I"), text)
-    text = _OWN.sub(lambda found: _cased(found["word"], _OWNED[found["word"].lower()]), text)
-    text = _YOU.sub(_subject_or_object, text)
-    return _AND_IS.sub(lambda found: f"{found['before']}{found['adverb']} {_first(found['verb'])}", text)
+    text = _IS.sub(lambda found: f"I{found['adverb']} {_conjugate_first_person(found['verb'])}", text)
+    text = _IS_ASKED.sub(lambda found: _match_case(found["verb"], f"{_conjugate_first_person(found['verb'])} I"), text)
+    text = _OWN.sub(lambda found: _match_case(found["word"], _OWNED[found["word"].lower()]), text)
+    text = _YOU.sub(_replace_you, text)
+    return _AND_IS.sub(
+        lambda found: f"{found['before']}{found['adverb']} {_conjugate_first_person(found['verb'])}", text
+    )
 
 
-def _first(verb: str) -> str:
+def _conjugate_first_person(verb: str) -> str:
     return _TO_BE[verb.lower().replace("’", "'")]
 
 
-def _cased(model: str, word: str) -> str:
+def _match_case(model: str, word: str) -> str:
     """The word with a capital where the one it stands for has one."""
     return word[0].upper() + word[1:] if model[0].isupper() else word
 
 
-def _subject_or_object(found: re.Match[str]) -> str:
+def _replace_you(found: re.Match[str]) -> str:
     """A "you" as "I" where something is said of it, as "me" where something is done to it."""
     before, after = found["before"] or "", (found["after"] or "").strip()
     me = before.lower() in _TRANSITIVE or (
-        bool(before) and before[-1].isalnum() and before.lower() not in _OPENERS and _ends(after)
+        bool(before) and before[-1].isalnum() and before.lower() not in _OPENERS and _has_no_verb(after)
     )
     return f"{before}{found['gap']}{'me' if me else 'I'}{found['after'] or ''}"
 
 
-def _ends(after: str) -> bool:
+def _has_no_verb(after: str) -> bool:
     """Whether what follows is no verb: nothing, a name, or a word that none begins with."""
     return not after or after[0].isupper() or after.lower() in _FOLLOWERS

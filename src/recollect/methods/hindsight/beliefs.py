@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from recollect.domain.opinions import Opinion
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.hindsight.background import merged_background
-from recollect.methods.hindsight.opinions import opinions_of
+from recollect.methods.hindsight.background import merge_background
+from recollect.methods.hindsight.opinions import load_opinions
 from recollect.store.protocol import StoreReader
 
 
@@ -16,9 +16,9 @@ class OpinionBeliefs:
         self._model = dependencies.model
 
     async def opinions(self, reader: StoreReader, *, entity: str | None) -> list[Opinion]:
-        """See :func:`recollect.methods.hindsight.opinions.opinions_of`."""
-        return await opinions_of(reader, entity=entity)
+        """See :func:`recollect.methods.hindsight.opinions.load_opinions`."""
+        return await load_opinions(reader, entity=entity)
 
     async def merge_background(self, background: str, snippet: str) -> str:
-        """See :func:`recollect.methods.hindsight.background.merged_background`."""
-        return await merged_background(background, snippet, self._model)
+        """See :func:`recollect.methods.hindsight.background.merge_background`."""
+        return await merge_background(background, snippet, self._model)

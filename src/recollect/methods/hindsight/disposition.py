@@ -12,7 +12,7 @@ STRONG_FROM: Final = 0.75
 """Where the three regimes of bias strength meet: the paper names 0, 0.5 and 1 (section 5.4.2), we cut half way."""
 
 
-class Regime(Enum):
+class BiasRegime(Enum):
     """How far a disposition may shape what is concluded."""
 
     OBJECTIVE = "objective"
@@ -43,33 +43,33 @@ EMPATHY: Final = (
 )
 
 _FRAMES: Final = {
-    Regime.OBJECTIVE: (
+    BiasRegime.OBJECTIVE: (
         "Be objective: conclude only what the evidence bears out, and keep your wording neutral. Your character, "
         "below, may colour the tone a little; it must not change what you conclude."
     ),
-    Regime.BALANCED: (
+    BiasRegime.BALANCED: (
         "Balance the two: start from what the evidence says, and let your character, below, decide what you give "
         "more weight where the evidence leaves room."
     ),
-    Regime.STRONG: (
+    BiasRegime.STRONG: (
         "Be strongly opinionated: judge as your character, below, would, commit to a view, and put it in language "
         "that shows it. What happened stays what happened; only your judgement of it is yours to shape."
     ),
 }
 
 
-def regime_of(bias_strength: float) -> Regime:
+def choose_regime(bias_strength: float) -> BiasRegime:
     """Which regime a bias strength in [0, 1] falls in."""
     if bias_strength < OBJECTIVE_BELOW:
-        return Regime.OBJECTIVE
-    return Regime.STRONG if bias_strength >= STRONG_FROM else Regime.BALANCED
+        return BiasRegime.OBJECTIVE
+    return BiasRegime.STRONG if bias_strength >= STRONG_FROM else BiasRegime.BALANCED
 
 
-def verbalised(disposition: Disposition) -> str:
+def verbalize_disposition(disposition: Disposition) -> str:
     """The disposition as a passage of a system text, addressed to the agent (equation 23)."""
     traits = (
         SKEPTICISM[disposition.skepticism - 1],
         LITERALISM[disposition.literalism - 1],
         EMPATHY[disposition.empathy - 1],
     )
-    return f"{_FRAMES[regime_of(disposition.bias_strength)]}\nYour character: {' '.join(traits)}"
+    return f"{_FRAMES[choose_regime(disposition.bias_strength)]}\nYour character: {' '.join(traits)}"

@@ -13,14 +13,14 @@ from recollect.domain.links import Link, LinkKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.opinions import Assessment
 from recollect.domain.time import Interval
-from recollect.methods.hindsight.opinions import in_first_person, opinion_id
+from recollect.methods.hindsight.opinions import is_in_first_person, make_opinion_id
 from recollect.methods.hindsight.replies import MOST_FACTS, ExtractedFact, ExtractedFacts
-from recollect.retain.chunks import Chunk, quoted
-from recollect.retain.embed import embedded_text
-from recollect.retain.weave import Draft
-from recollect.text.terms import STOP_WORDS, words
-from recollect.text.when import describe
-from recollect.text.when.iso import read_checked
+from recollect.retain.chunks import Chunk, find_quoted
+from recollect.retain.embed import text_to_embed
+from recollect.retain.index_items import ItemDraft
+from recollect.text.terms import STOP_WORDS, split_words
+from recollect.text.time_expressions import describe_interval
+from recollect.text.time_expressions.iso import parse_iso_span_checked
 
 CAUSAL_WEIGHT: Final = 1.0  # section 4.1.4: whatever strength the model saw in it
 
@@ -28,7 +28,7 @@ _STOPS: Final = (".", "!", "?", "…")
 _FACTS_BETWEEN: Final = 1000  # places in a session's order between two messages: more than a reply has facts
 
 
-def fact_id(chunk: Chunk, n: int) -> str:
+def make_fact_id(chunk: Chunk, n: int) -> str:
     """The id of a chunk's ``n``-th fact, from 0, whatever it says."""
     return f"fact:{chunk.key}:{n}"
 
@@ -40,9 +40,9 @@ def check_facts(reply: ExtractedFacts, chunk: Chunk) -> None:
         ValueError: a number is that of no message, a fact comes from earlier messages alone, or something is called
             the agent's own that it cannot be.
     """
-    voices = [chunk.by_agent(message) for message in chunk.shown]
+    voices = [chunk.is_by_agent(message) for message in chunk.all_messages]
     for number, fact in enumerate(reply.facts, start=1):
-        chunk.require(fact.messages, f"fact {number}")
+        chunk.require_numbers(fact.messages, f"fact {number}")
         if fact.type != "world" and not any(voices):
             raise ValueError(f"fact {number} is of type {fact.type}, but no message is the agent's: it is world")
         if fact.type == "opinion":
@@ -52,69 +52,69 @@ def check_facts(reply: ExtractedFacts, chunk: Chunk) -> None:
 def _check_opinion(number: int, fact: ExtractedFact, voices: Sequence[bool]) -> None:
     if not any(voices[message - 1] for message in fact.messages):
         raise ValueError(f"fact {number} is an opinion, but none of its messages is the agent's: it is world")
-    if not in_first_person(fact.what):
+    if not is_in_first_person(fact.what):
         raise ValueError(f"fact {number} is an opinion; it must begin in the first person, as in 'I think'")
 
 
-def narrative(fact: ExtractedFact) -> str:
+def join_dimensions(fact: ExtractedFact) -> str:
     """The dimensions as running text: what happened, when and where beside it, then who they are and why; a dimension
     that says nothing new is left out."""
     text = fact.what.strip()
-    aside = [part.strip(" .;") for part in (fact.when, fact.where) if not _says(text, part)]
+    aside = [part.strip(" .;") for part in (fact.when, fact.where) if not _has_words(text, part)]
     if aside:
         text = f"{text.rstrip('.')} ({'; '.join(aside)})"
-    text = _stopped(text)
+    text = _end_sentence(text)
     for part in (fact.who, fact.why):
-        if not _says(text, part):
-            text = f"{text} {_stopped(part.strip()[0].upper() + part.strip()[1:])}"
+        if not _has_words(text, part):
+            text = f"{text} {_end_sentence(part.strip()[0].upper() + part.strip()[1:])}"
     return text
 
 
-def _stopped(text: str) -> str:
+def _end_sentence(text: str) -> str:
     return text if text.rstrip("\"'”’)")[-1:] in _STOPS else f"{text}."
 
 
-def _says(text: str, part: str) -> bool:
+def _has_words(text: str, part: str) -> bool:
     """Whether a text holds the words of a part one after the other; small words do not count."""
-    said, wanted = (" ".join(word for word in words(one) if word not in STOP_WORDS) for one in (text, part))
+    said, wanted = (" ".join(word for word in split_words(one) if word not in STOP_WORDS) for one in (text, part))
     return f" {wanted} " in f" {said} " or not wanted
 
 
-def drafts_of(reply: ExtractedFacts, chunk: Chunk, *, confidence: float, now: datetime) -> list[Draft]:
+def make_drafts(reply: ExtractedFacts, chunk: Chunk, *, confidence: float, now: datetime) -> list[ItemDraft]:
     """The items that a reply becomes, in its order; it has passed :func:`check_facts`."""
-    return [_draft(fact, n, chunk, confidence, now) for n, fact in enumerate(reply.facts)]
+    return [_make_draft(fact, n, chunk, confidence, now) for n, fact in enumerate(reply.facts)]
 
 
-def _draft(fact: ExtractedFact, n: int, chunk: Chunk, confidence: float, now: datetime) -> Draft:
-    sources = chunk.cited(fact.messages)
-    span = read_checked(fact.start, fact.end, sources[0].at.tzinfo)
-    text = narrative(fact)
+def _make_draft(fact: ExtractedFact, n: int, chunk: Chunk, confidence: float, now: datetime) -> ItemDraft:
+    sources = chunk.get_messages(fact.messages)
+    span = parse_iso_span_checked(fact.start, fact.end, sources[0].at.tzinfo)
+    text = join_dimensions(fact)
     item = Item(
-        id=fact_id(chunk, n),
+        id=make_fact_id(chunk, n),
         kind=ItemKind.FACT,
         text=text,
         session=chunk.session,
         speaker=sources[0].speaker,
-        sources=tuple(message.id for message in (*sources, *quoted(text, sources, chunk.shown))),
-        mentioned=max(sources, key=_place).at,
+        sources=tuple(message.id for message in (*sources, *find_quoted(text, sources, chunk.all_messages))),
+        mentioned=max(sources, key=_message_order).at,
         recorded=now,
-        order=min(map(_place, sources)) * _FACTS_BETWEEN + n,
-        occurrences=() if span is None else (_occurrence(fact, span),),
+        order=min(map(_message_order, sources)) * _FACTS_BETWEEN + n,
+        occurrences=() if span is None else (_make_occurrence(fact, span),),
         network=Network(fact.type) if fact.type != "opinion" else None,
     )
     if fact.type == "opinion":
-        item = _opinion(item, fact.what, chunk.agent, confidence)
+        item = _make_first_step(item, fact.what, chunk.agent, confidence)
     names = tuple((entity.name.strip(), EntityKind(entity.kind)) for entity in fact.entities)
-    return Draft(item=item, embedded=embedded_text(item), names=names)
+    return ItemDraft(item=item, embedded=text_to_embed(item), names=names)
 
 
-def _occurrence(fact: ExtractedFact, span: Interval) -> Occurrence:
-    return Occurrence(words=fact.when.strip() or describe(span), interval=span)
+def _make_occurrence(fact: ExtractedFact, span: Interval) -> Occurrence:
+    return Occurrence(words=fact.when.strip() or describe_interval(span), interval=span)
 
 
-def _opinion(item: Item, statement: str, agent: str, confidence: float) -> Item:
+def _make_first_step(item: Item, statement: str, agent: str, confidence: float) -> Item:
     """The first step of an opinion (:mod:`recollect.methods.hindsight.opinions`)."""
-    stem = opinion_id(statement)
+    stem = make_opinion_id(statement)
     return replace(
         item,
         id=f"{stem}:0:{Assessment.FORMED.value}",
@@ -126,18 +126,18 @@ def _opinion(item: Item, statement: str, agent: str, confidence: float) -> Item:
     )
 
 
-def _place(message: StoredMessage) -> int:
+def _message_order(message: StoredMessage) -> int:
     return message.position
 
 
-def new_drafts(drafts: Sequence[Draft], kept: Iterable[Item]) -> list[Draft]:
+def select_new_drafts(drafts: Sequence[ItemDraft], kept: Iterable[Item]) -> list[ItemDraft]:
     """The drafts that change something, given what the bank keeps under their ids.
 
     A fact that is read again takes the older one's place, and has been known as long. An opinion that is held already
     has a history of its own, to which voicing it once more adds nothing; nor does voicing it twice.
     """
     before = {item.id: item for item in kept}
-    new: dict[str, Draft] = {}
+    new: dict[str, ItemDraft] = {}
     for draft in drafts:
         old = before.get(draft.item.id)
         if old is None:
@@ -147,7 +147,7 @@ def new_drafts(drafts: Sequence[Draft], kept: Iterable[Item]) -> list[Draft]:
     return list(new.values())
 
 
-def causal_links(reply: ExtractedFacts, drafts: Sequence[Draft]) -> list[Link]:
+def make_causal_links(reply: ExtractedFacts, drafts: Sequence[ItemDraft]) -> list[Link]:
     """The relations between the facts of a reply, each once, with their kind for a label (section 4.1.4)."""
     links = [
         Link(
@@ -163,7 +163,7 @@ def causal_links(reply: ExtractedFacts, drafts: Sequence[Draft]) -> list[Link]:
     return [link for link in dict.fromkeys(links) if link.source != link.target]
 
 
-def leftovers(chunk: Chunk, drafts: Sequence[Draft]) -> list[str]:
+def list_leftover_ids(chunk: Chunk, drafts: Sequence[ItemDraft]) -> list[str]:
     """The ids that facts of an earlier reading of the chunk may have, and none of this one has."""
     taken = {draft.item.id for draft in drafts}
-    return [id_ for n in range(MOST_FACTS) if (id_ := fact_id(chunk, n)) not in taken]
+    return [id_ for n in range(MOST_FACTS) if (id_ := make_fact_id(chunk, n)) not in taken]

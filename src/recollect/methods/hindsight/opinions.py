@@ -24,12 +24,12 @@ from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.opinions import Assessment, Opinion, OpinionStep
 from recollect.methods.dependencies import Dependencies
-from recollect.retain.likeness import ResolveSettings
+from recollect.retain.index_items import ItemDraft, index_items
 from recollect.retain.link import LinkSettings
-from recollect.retain.weave import Draft, weave
-from recollect.store.profiles import read_profile
+from recollect.retain.name_similarity import ResolveSettings
+from recollect.store.profile_setting import read_profile
 from recollect.store.protocol import StoreReader
-from recollect.text.terms import terms, words
+from recollect.text.terms import extract_terms, split_words
 
 _STEP: Final = re.compile(
     r"(?P<opinion>.+):(?P<number>\d+):(?P<assessment>formed|reinforce|weaken|contradict|revised)", re.DOTALL
@@ -53,7 +53,7 @@ class OpinionSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedStep:
+class OpinionChange:
     """A step that an opinion shall take, or its first; ``entities`` are names, ``evidence`` ids of items."""
 
     opinion: str
@@ -64,10 +64,10 @@ class PlannedStep:
     entities: tuple[str, ...] = ()
 
 
-Plan = Callable[[Sequence[Opinion]], Sequence[PlannedStep]]
+PlanOpinions = Callable[[Sequence[Opinion]], Sequence[OpinionChange]]
 
 
-def opinion_id(statement: str) -> str:
+def make_opinion_id(statement: str) -> str:
     """The opinion that a statement is one of: the same for statements that say the same in the same words.
 
     What opens it ("I think", "in my view"), the endings of its words, their case and what stands between them make no
@@ -77,27 +77,27 @@ def opinion_id(statement: str) -> str:
     what is thought for and against one thing bears like names.
     """
     told = _OPENING.sub("", statement, count=1)
-    found = np.unique(terms(told))
-    wording = " ".join(map(_stem, words(_NOT.sub(" not", told)))) or told.casefold()
+    found = np.unique(extract_terms(told))
+    wording = " ".join(map(_stem, split_words(_NOT.sub(" not", told)))) or told.casefold()
     matter = found.astype("<u4").tobytes() if found.size else told.casefold().encode("utf-8", "replace")
-    return f"opinion:{_hash(matter, 8)}-{_hash(wording.encode('utf-8', 'replace'), 4)}"
+    return f"opinion:{_hash_bytes(matter, 8)}-{_hash_bytes(wording.encode('utf-8', 'replace'), 4)}"
 
 
-def _hash(told: bytes, size: int) -> str:
+def _hash_bytes(told: bytes, size: int) -> str:
     return hashlib.blake2b(told, digest_size=size).hexdigest()
 
 
 def _stem(word: str) -> str:
     """A word without its ending, as a term; a small one as it stands."""
-    return " ".join(map(str, terms(word))) or word
+    return " ".join(map(str, extract_terms(word))) or word
 
 
-def in_first_person(statement: str) -> bool:
+def is_in_first_person(statement: str) -> bool:
     """Whether a statement begins in the first person ("I think", "In my view", "On balance, I")."""
     return _FIRST_PERSON.match(statement.strip()) is not None
 
 
-async def opinions_of(reader: StoreReader, *, entity: str | None = None) -> list[Opinion]:
+async def load_opinions(reader: StoreReader, *, entity: str | None = None) -> list[Opinion]:
     """The opinions that a bank holds, with their trajectories; what moved last first.
 
     Args:
@@ -111,13 +111,13 @@ async def opinions_of(reader: StoreReader, *, entity: str | None = None) -> list
     for mention in mentions:
         if mention.entity in names:  # else it was forgotten between two looks
             entities.setdefault(mention.item, {})[mention.entity] = names[mention.entity]
-    opinions = trajectories(items, {item: tuple(of.values()) for item, of in entities.items()})
+    opinions = group_trajectories(items, {item: tuple(of.values()) for item, of in entities.items()})
     if entity is None:
         return opinions
     return [opinion for opinion in opinions if entity in entities.get(opinion.steps[-1].id, {})]
 
 
-def trajectories(items: Iterable[Item], entities: Mapping[str, Sequence[str]]) -> list[Opinion]:
+def group_trajectories(items: Iterable[Item], entities: Mapping[str, Sequence[str]]) -> list[Opinion]:
     """Steps, in any order, as opinions: those that still hold, what moved last first.
 
     Args:
@@ -126,23 +126,23 @@ def trajectories(items: Iterable[Item], entities: Mapping[str, Sequence[str]]) -
     """
     steps: dict[str, list[tuple[int, Item]]] = {}
     for item in items:
-        opinion, number, _ = _place(item.id)
+        opinion, number, _ = _parse_step_id(item.id)
         steps.setdefault(opinion, []).append((number, item))
-    opinions = (_opinion(id_, sorted(taken, key=_number), entities) for id_, taken in steps.items())
+    opinions = (_make_opinion(id_, sorted(taken, key=_step_number), entities) for id_, taken in steps.items())
     held = [opinion for opinion in opinions if opinion is not None]
     return sorted(held, key=lambda opinion: (opinion.steps[-1].at, opinion.id), reverse=True)
 
 
-def _number(step: tuple[int, Item]) -> int:
+def _step_number(step: tuple[int, Item]) -> int:
     return step[0]
 
 
-def opinion_of_step(item: str) -> str:
+def get_opinion_id(item: str) -> str:
     """The id of the opinion that an item is a step of."""
-    return _place(item)[0]
+    return _parse_step_id(item)[0]
 
 
-def _place(item: str) -> tuple[str, int, Assessment]:
+def _parse_step_id(item: str) -> tuple[str, int, Assessment]:
     """The opinion that an item is a step of, which one, and what made it."""
     step = _STEP.fullmatch(item)
     if step is None:
@@ -150,7 +150,9 @@ def _place(item: str) -> tuple[str, int, Assessment]:
     return step["opinion"], int(step["number"]), Assessment(step["assessment"])
 
 
-def _opinion(id_: str, numbered: Sequence[tuple[int, Item]], entities: Mapping[str, Sequence[str]]) -> Opinion | None:
+def _make_opinion(
+    id_: str, numbered: Sequence[tuple[int, Item]], entities: Mapping[str, Sequence[str]]
+) -> Opinion | None:
     """The opinion of these steps, in order; ``None`` when its last step holds no longer."""
     items = [item for _, item in numbered]
     last = items[-1]
@@ -163,7 +165,7 @@ def _opinion(id_: str, numbered: Sequence[tuple[int, Item]], entities: Mapping[s
             at=item.mentioned,
             text=item.text,
             confidence=item.confidence or 0.0,
-            assessment=_place(item.id)[2],
+            assessment=_parse_step_id(item.id)[2],
             evidence=tuple(origin for origin in item.derived_from if origin not in ids),
         )
         for item in items
@@ -179,8 +181,8 @@ def _opinion(id_: str, numbered: Sequence[tuple[int, Item]], entities: Mapping[s
     )
 
 
-async def take_steps(
-    plan: Plan, *, at: datetime, parts: Dependencies, reader: StoreReader, settings: OpinionSettings
+async def derive_opinion_changes(
+    plan: PlanOpinions, *, at: datetime, parts: Dependencies, reader: StoreReader, settings: OpinionSettings
 ) -> Changeset:
     """Derive what keeps the steps that ``plan`` makes of the opinions as they are now; no model is called.
 
@@ -190,18 +192,18 @@ async def take_steps(
     Raises:
         ModelUnavailable: the embedder could not be reached.
     """
-    held = {opinion.id: opinion for opinion in await opinions_of(reader)}
+    held = {opinion.id: opinion for opinion in await load_opinions(reader)}
     planned = list(plan(list(held.values())))
     evidence = {item.id: item for item in await reader.items({id_ for step in planned for id_ in step.evidence})}
     taken = [step for step in planned if all(id_ in evidence for id_ in step.evidence)]
     if not taken:
         return Changeset()
     speaker = (await read_profile(reader)).name
-    names = await _names(taken, held, reader)
-    draw_up = partial(_item, speaker=speaker, thought=at, stored=parts.clock())
+    names = await _collect_names(taken, held, reader)
+    draw_up = partial(_make_item, speaker=speaker, thought=at, stored=parts.clock())
     kept = [draw_up(step, held.get(step.opinion), evidence) for step in taken]
-    changes = await weave(
-        [Draft(item=item, embedded=item.text, names=names[item.session]) for item in kept],
+    changes = await index_items(
+        [ItemDraft(item=item, embedded=item.text, names=names[item.session]) for item in kept],
         embedder=parts.embedder,
         reader=reader,
         names=parts.names,
@@ -210,13 +212,13 @@ async def take_steps(
     )
     return replace(
         changes,
-        links=(*changes.links, *_reasons(taken, kept)),
-        supersedes=(*changes.supersedes, *_superseded(kept, held)),
+        links=(*changes.links, *_make_reason_links(taken, kept)),
+        supersedes=(*changes.supersedes, *_find_superseded(kept, held)),
     )
 
 
-async def _names(
-    steps: Sequence[PlannedStep], held: Mapping[str, Opinion], reader: StoreReader
+async def _collect_names(
+    steps: Sequence[OpinionChange], held: Mapping[str, Opinion], reader: StoreReader
 ) -> dict[str, tuple[tuple[str, EntityKind], ...]]:
     """For each opinion what its next step mentions: what the step before it did, in its words, and its own."""
     before = {held[step.opinion].steps[-1].id: step.opinion for step in steps if step.opinion in held}
@@ -229,8 +231,8 @@ async def _names(
     return {opinion: tuple((name, EntityKind.OTHER) for name in dict.fromkeys(of)) for opinion, of in names.items()}
 
 
-def _item(
-    step: PlannedStep,
+def _make_item(
+    step: OpinionChange,
     before: Opinion | None,
     evidence: Mapping[str, Item],
     *,
@@ -243,7 +245,7 @@ def _item(
     rests_on = [evidence[id_] for id_ in step.evidence]
     last = before.steps[-1] if before else None
     dated = min(thought, stored)
-    number = 0 if last is None else _place(last.id)[1] + 1
+    number = 0 if last is None else _parse_step_id(last.id)[1] + 1
     sources = (*(source for item in rests_on for source in item.sources), *(before.sources if before else ()))
     return Item(
         id=f"{step.opinion}:{number}:{step.assessment.value}",
@@ -261,7 +263,7 @@ def _item(
     )
 
 
-def _reasons(steps: Sequence[PlannedStep], items: Sequence[Item]) -> list[Link]:
+def _make_reason_links(steps: Sequence[OpinionChange], items: Sequence[Item]) -> list[Link]:
     return [
         Link(source=item.id, target=target, kind=LinkKind.RELATION, weight=1.0, label=step.assessment.value)
         for step, item in zip(steps, items, strict=True)
@@ -269,7 +271,7 @@ def _reasons(steps: Sequence[PlannedStep], items: Sequence[Item]) -> list[Link]:
     ]
 
 
-def _superseded(items: Sequence[Item], held: Mapping[str, Opinion]) -> list[Supersession]:
+def _find_superseded(items: Sequence[Item], held: Mapping[str, Opinion]) -> list[Supersession]:
     return [
         Supersession(item=held[item.session].steps[-1].id, by=item.id, at=item.recorded)
         for item in items

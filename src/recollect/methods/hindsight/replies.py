@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
-from recollect.answering.reading import short
-from recollect.text.when.iso import read_span
+from recollect.answering.reading import quote_briefly
+from recollect.text.time_expressions.iso import parse_iso_span
 
 MOST_FACTS: Final = 40
 MOST_OBSERVATIONS: Final = 7
@@ -67,12 +67,12 @@ class ExtractedFact:
         if not any(map(str.isalnum, self.what)):
             raise ValueError("a fact is empty: it does not say what happened")
         if not self.messages:
-            raise ValueError(f"the fact {short(self.what)} names no message that it comes from")
-        _counted_from_one(self.messages, "message")
+            raise ValueError(f"the fact {quote_briefly(self.what)} names no message that it comes from")
+        _require_positive(self.messages, "message")
         try:
-            read_span(self.start, self.end, UTC)
+            parse_iso_span(self.start, self.end, UTC)
         except ValueError as exc:
-            raise ValueError(f"the fact {short(self.what)}: {exc}") from exc
+            raise ValueError(f"the fact {quote_briefly(self.what)}: {exc}") from exc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +93,10 @@ class ExtractedFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class ExtractedObservation:
     """A neutral statement in the third person; facts are the numbers of the facts it rests on."""
+
+    __pydantic_config__: ClassVar = {"title": "Observed"}  # its name in requests to a model, recorded ones too
 
     text: str
     facts: tuple[int, ...]
@@ -103,15 +105,15 @@ class Observed:
         if not any(map(str.isalnum, self.text)):
             raise ValueError("an observation is empty")
         if not self.facts:
-            raise ValueError(f"the observation {short(self.text)} names no fact that it rests on")
-        _counted_from_one(self.facts, "fact")
+            raise ValueError(f"the observation {quote_briefly(self.text)} names no fact that it rests on")
+        _require_positive(self.facts, "fact")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observations:
     """What is known of an entity, each observation once."""
 
-    observations: tuple[Observed, ...]
+    observations: tuple[ExtractedObservation, ...]
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.observations) <= MOST_OBSERVATIONS:
@@ -121,7 +123,7 @@ class Observations:
             raise ValueError("an observation is given twice")
 
 
-def _counted_from_one(numbers: Iterable[int], what: str) -> None:
+def _require_positive(numbers: Iterable[int], what: str) -> None:
     for number in numbers:
         if number < 1:
             raise ValueError(f"there is no {what} {number}; they are numbered from 1")

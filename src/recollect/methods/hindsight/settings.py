@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings
+from recollect.retain.name_similarity import ResolveSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

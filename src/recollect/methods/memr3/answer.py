@@ -4,45 +4,48 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import ClassVar
 
-from recollect.answering.answers import NOTHING_FOUND, CitedReply, receipt_of
-from recollect.answering.evidence import one_line
-from recollect.domain.answers import Answer, AnswerReceipt, Citation, citation_of
-from recollect.domain.loops import Trace
+from recollect.answering.answers import NOTHING_FOUND, CitedReply, build_receipt
+from recollect.answering.evidence import join_lines
+from recollect.domain.answers import Answer, AnswerReceipt, Citation, cite
 from recollect.domain.queries import Query
+from recollect.domain.traces import LoopTrace
 from recollect.domain.usage import Usage
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.memr3.loop import InitialRetrieval, Loop
-from recollect.methods.memr3.prompts import answer_prompt
+from recollect.methods.memr3.loop import InitialRetrieval, RetrievalLoop
+from recollect.methods.memr3.loop_steps import describe_rounds
+from recollect.methods.memr3.prompts import build_answer_prompt
 from recollect.methods.memr3.settings import LoopSettings
-from recollect.methods.memr3.state import State
-from recollect.methods.memr3.trace import steps_of
+from recollect.methods.memr3.state import LoopState
 from recollect.models.language import Reply
 from recollect.ports import Listener, Response, ignore_event
 from recollect.store.protocol import StoreReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Concluded(CitedReply):
+class ConclusionReply(CitedReply):
     """An answer; citations are the numbers of the snippets it rests on, none only where it abstains."""
 
+    __pydantic_config__: ClassVar = {"title": "Concluded"}  # its name in requests to a model, recorded ones too
 
-class EvidenceGapResponder:
+
+class LoopResponder:
     """Retrieves until nothing is missing, over any retriever, and answers. See :class:`recollect.ports.Responder`."""
 
     def __init__(self, parts: Dependencies, settings: LoopSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or LoopSettings()
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
         """Answer; where there is nothing in scope, no model is asked.
 
         Raises:
             RecallFailed: nothing could be looked for, or not before there was any evidence.
             ModelError: a model failed before there was any evidence, or could not write the answer.
         """
-        return Response(answer=await self.answered(query, reader, follow))
+        return Response(answer=await self.answer(query, reader, listener))
 
-    async def answered(
+    async def answer(
         self, query: Query, reader: StoreReader, follow: Listener = ignore_event, begun: InitialRetrieval | None = None
     ) -> Answer:
         """The answer; ``follow`` is told of each iteration when it is over.
@@ -53,19 +56,19 @@ class EvidenceGapResponder:
             RecallFailed, ModelError: as :meth:`respond`.
         """
         began = time.perf_counter()
-        loop = Loop(
+        loop = RetrievalLoop(
             query=query,
             reader=reader,
             retriever=self._parts.retriever,
             model=self._parts.model,
             settings=self._settings,
             follow=follow,
-            begun=begun,
+            initial=begun,
         )
-        return await concluded(loop, await loop.run(), began=began)
+        return await conclude(loop, await loop.run(), began=began)
 
 
-async def concluded(loop: Loop, state: State, *, began: float) -> Answer:
+async def conclude(loop: RetrievalLoop, state: LoopState, *, began: float) -> Answer:
     """Answer in the state to which a loop has come (equation 6); where there is no evidence, no model is asked.
 
     ``began`` is when the question was asked, by ``time.perf_counter``.
@@ -74,9 +77,9 @@ async def concluded(loop: Loop, state: State, *, began: float) -> Answer:
         ModelError: the model could not write the answer.
     """
     concluding = time.perf_counter()
-    reply = await _reply(loop, state) if state.known.evidence else None
-    said, usage = (_nothing(state), Usage()) if reply is None else (reply.value, reply.usage)
-    trace = Trace(
+    reply = await _ask_model(loop, state) if state.known.evidence else None
+    said, usage = (_abstain(state), Usage()) if reply is None else (reply.value, reply.usage)
+    trace = LoopTrace(
         question=loop.query.text,
         rounds=tuple(loop.rounds),
         conclusion=None if reply is None else said.reasoning,
@@ -86,42 +89,42 @@ async def concluded(loop: Loop, state: State, *, began: float) -> Answer:
     return Answer(
         text=said.answer,
         abstained=said.abstained,
-        citations=_cited(state, said),
-        evidence=tuple(snippet.evidence for snippet in state.seen),
-        trace=steps_of(trace),
+        citations=_cite_snippets(state, said),
+        evidence=tuple(snippet.evidence for snippet in state.all_snippets),
+        trace=describe_rounds(trace),
         loop=trace,
-        receipt=_receipt(loop, reply, began),
+        receipt=_build_receipt(loop, reply, began),
     )
 
 
-async def _reply(loop: Loop, state: State) -> Reply[Concluded]:
-    def check(reply: Concluded) -> None:
+async def _ask_model(loop: RetrievalLoop, state: LoopState) -> Reply[ConclusionReply]:
+    def check(reply: ConclusionReply) -> None:
         require_cited(reply, state)
 
-    return await loop.model.generate(answer_prompt(loop.query, state), Concluded, check=check)
+    return await loop.model.generate(build_answer_prompt(loop.query, state), ConclusionReply, check=check)
 
 
-def require_cited(reply: Concluded, state: State) -> None:
+def require_cited(reply: ConclusionReply, state: LoopState) -> None:
     """Raises ValueError where an answer cites a snippet that no evidence rests on."""
     for number in reply.citations:
-        if number not in state.cited:
-            numbers = ", ".join(map(str, state.cited))
+        if number not in state.cited_numbers:
+            numbers = ", ".join(map(str, state.cited_numbers))
             raise ValueError(f"no evidence rests on snippet {number}; cite of these: {numbers}")
 
 
-def _cited(state: State, reply: Concluded) -> tuple[Citation, ...]:
-    return tuple(citation_of(state.seen[number - 1].evidence) for number in dict.fromkeys(reply.citations))
+def _cite_snippets(state: LoopState, reply: ConclusionReply) -> tuple[Citation, ...]:
+    return tuple(cite(state.all_snippets[number - 1].evidence) for number in dict.fromkeys(reply.citations))
 
 
-def _nothing(state: State) -> Concluded:
+def _abstain(state: LoopState) -> ConclusionReply:
     """What is said, without a model, where there is no evidence: that, and what was looked for in vain."""
-    missing = "; ".join(one_line(gap.missing).rstrip(".") for gap in state.known.gaps)
+    missing = "; ".join(join_lines(gap.missing).rstrip(".") for gap in state.known.gaps)
     text = f"{NOTHING_FOUND} Missing: {missing}." if missing else NOTHING_FOUND
-    return Concluded(reasoning="", answer=text, abstained=True, citations=())
+    return ConclusionReply(reasoning="", answer=text, abstained=True, citations=())
 
 
-def _receipt(loop: Loop, reply: Reply[Concluded] | None, began: float) -> AnswerReceipt:
+def _build_receipt(loop: RetrievalLoop, reply: Reply[ConclusionReply] | None, began: float) -> AnswerReceipt:
     """The receipt of every call, the last one and failed ones included."""
     last = [] if reply is None else [reply]
     notes = [*loop.notes, *(note for one in last for note in one.notes)]
-    return receipt_of(loop.recalls, [*loop.replies, *last], began, notes, lost=loop.lost)
+    return build_receipt(loop.recalls, [*loop.replies, *last], began, notes, failed_usage=loop.failed_usage)

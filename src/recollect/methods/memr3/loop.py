@@ -6,17 +6,17 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from recollect.domain.loops import Decision, Reason, Round
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmStatus, Evidence, Recall
+from recollect.domain.traces import DecisionReason, LoopDecision, LoopRound
 from recollect.domain.usage import Usage
 from recollect.errors import ModelError, RecallFailed
-from recollect.methods.memr3.prompts import generate_prompt
-from recollect.methods.memr3.route import route
+from recollect.methods.memr3.prompts import build_generate_prompt
+from recollect.methods.memr3.router import decide
 from recollect.methods.memr3.settings import LoopSettings
-from recollect.methods.memr3.snippets import numbered
-from recollect.methods.memr3.state import State, query_text, reflected, retrieved, unseen
-from recollect.methods.memr3.track import Generated, require_retrieved, tracked
+from recollect.methods.memr3.snippets import number_snippets
+from recollect.methods.memr3.state import LoopState, apply_reflection, apply_retrieval, build_query_text, drop_seen
+from recollect.methods.memr3.tracker import GenerationReply, apply_generation, require_known_snippets
 from recollect.models.language import LanguageModel, Reply
 from recollect.ports import Listener, Retriever
 from recollect.recall.settings import Arm
@@ -37,15 +37,15 @@ class InitialRetrieval:
     recalls: tuple[Recall, ...]
     evidence: tuple[Evidence, ...]
     seconds: float
-    reply: Reply[Generated]
+    reply: Reply[GenerationReply]
 
 
 @dataclass(slots=True)
-class Loop:
+class RetrievalLoop:
     """One question's way through the loop, and what gathers on it for the receipt.
 
     :meth:`run` takes every step; the steps are for those who have them taken one by one, such as a graph's nodes.
-    Where it was ``begun`` elsewhere, that counts as its first retrieval and its first generation.
+    Where it was ``initial`` elsewhere, that counts as its first retrieval and its first generation.
     """
 
     query: Query
@@ -54,14 +54,14 @@ class Loop:
     model: LanguageModel
     settings: LoopSettings
     follow: Listener
-    begun: InitialRetrieval | None = None
-    rounds: list[Round] = field(default_factory=list)
+    initial: InitialRetrieval | None = None
+    rounds: list[LoopRound] = field(default_factory=list)
     recalls: list[Recall] = field(default_factory=list)
-    replies: list[Reply[Generated]] = field(default_factory=list)
-    lost: Usage = Usage()
+    replies: list[Reply[GenerationReply]] = field(default_factory=list)
+    failed_usage: Usage = Usage()
     notes: list[str] = field(default_factory=list)
 
-    async def run(self) -> State:
+    async def run(self) -> LoopState:
         """The state in which the question is to be answered; without snippets where there is nothing in scope.
 
         Something that fails when there is evidence already ends the loop, and is noted.
@@ -69,23 +69,23 @@ class Loop:
         Raises:
             RecallFailed, ModelError: it failed before there was any evidence.
         """
-        state = await self._begun()
-        if not state.seen and nothing_in_scope(self.recalls[0]):
+        state = await self._start()
+        if not state.all_snippets and is_scope_empty(self.recalls[0]):
             return state
-        while self.rounds[-1].goes_on:
-            state = await self._iteration(state)
+        while self.rounds[-1].is_continued:
+            state = await self._iterate(state)
         return state
 
-    async def _begun(self) -> State:
+    async def _start(self) -> LoopState:
         began = time.perf_counter()
-        seconds = 0.0 if self.begun is None else self.begun.seconds
-        state = State(question=self.query.text, mask=self.query.scope.exclude)
-        state = await self.retrieve(state, "") if self.begun is None else self._taken_over(state, self.begun)
-        self._over(
-            Round(
+        seconds = 0.0 if self.initial is None else self.initial.seconds
+        state = LoopState(question=self.query.text, mask=self.query.scope.exclude)
+        state = await self.retrieve(state, "") if self.initial is None else self._take_over(state, self.initial)
+        self._finish_round(
+            LoopRound(
                 number=0,
-                decision=Decision.RETRIEVE,
-                why=Reason.START,
+                decision=LoopDecision.RETRIEVE,
+                why=DecisionReason.START,
                 query=state.question,
                 snippets=state.snippets,
                 seconds=seconds + time.perf_counter() - began,
@@ -93,53 +93,55 @@ class Loop:
         )
         return state
 
-    def _taken_over(self, state: State, begun: InitialRetrieval) -> State:
+    def _take_over(self, state: LoopState, begun: InitialRetrieval) -> LoopState:
         """The state after a retrieval that was made elsewhere: it is masked like any other."""
         self.recalls.extend(begun.recalls)
-        return retrieved(state, "", numbered(begun.evidence, 0))
+        return apply_retrieval(state, "", number_snippets(begun.evidence, 0))
 
-    async def _iteration(self, state: State) -> State:
+    async def _iterate(self, state: LoopState) -> LoopState:
         """Generate, route, act; what fails when there is evidence already stands in the trace and in the notes."""
         began = time.perf_counter()
-        done = Round(number=state.iteration, before=state.known, after=state.known)
+        done = LoopRound(number=state.iteration, before=state.known, after=state.known)
         try:
             reply = await self.generate(state)
-            state = tracked(state, reply.value)
+            state = apply_generation(state, reply.value)
             done = self.decide(state, done)
-            if done.decision is Decision.RETRIEVE:
+            if done.decision is LoopDecision.RETRIEVE:
                 state = await self.retrieve(state, reply.value.refinement)
                 done = replace(done, snippets=state.snippets)
-            elif done.decision is Decision.REFLECT:
-                state = reflected(state, reply.value.reasoning.strip())
+            elif done.decision is LoopDecision.REFLECT:
+                state = apply_reflection(state, reply.value.reasoning.strip())
         except (ModelError, RecallFailed) as exc:
             done = self.cut_short(state, done, exc)
-        self._over(replace(done, seconds=time.perf_counter() - began))
+        self._finish_round(replace(done, seconds=time.perf_counter() - began))
         return state
 
-    async def generate(self, state: State) -> Reply[Generated]:
+    async def generate(self, state: LoopState) -> Reply[GenerationReply]:
         """Have the model bring evidence and gaps up to date, and say what it wants (equation 3).
 
         Raises:
             ModelError: it failed.
         """
 
-        def check(reply: Generated) -> None:
-            require_retrieved(reply, state)
+        def check(reply: GenerationReply) -> None:
+            require_known_snippets(reply, state)
 
-        if self.begun is not None and state.iteration == 1:
-            reply = self.begun.reply
+        if self.initial is not None and state.iteration == 1:
+            reply = self.initial.reply
         else:
-            reply = await self.model.generate(generate_prompt(self.query, state, self.settings), Generated, check=check)
+            reply = await self.model.generate(
+                build_generate_prompt(self.query, state, self.settings), GenerationReply, check=check
+            )
         self.replies.append(reply)
         self.notes.extend(reply.notes)
         return reply
 
-    def decide(self, state: State, done: Round) -> Round:
+    def decide(self, state: LoopState, done: LoopRound) -> LoopRound:
         """The iteration with what was just generated, which the state holds, and what is to be done (Algorithm 1)."""
         reply = self.replies[-1]
-        wanted = Decision(reply.value.decision)
-        routed = route(state, wanted, self.settings)
-        sought = query_text(state, reply.value.refinement) if routed.decision is Decision.RETRIEVE else ""
+        wanted = LoopDecision(reply.value.decision)
+        routed = decide(state, wanted, self.settings)
+        sought = build_query_text(state, reply.value.refinement) if routed.decision is LoopDecision.RETRIEVE else ""
         return replace(
             done,
             decision=routed.decision,
@@ -151,31 +153,31 @@ class Loop:
             usage=reply.usage,
         )
 
-    async def retrieve(self, state: State, refinement: str) -> State:
+    async def retrieve(self, state: LoopState, refinement: str) -> LoopState:
         """Look for the question joined to the refinement, with what was seen masked inside the store (equation 5).
 
         Raises:
             RecallFailed, ModelError: nothing could be looked for.
         """
-        spent = sum(snippet.evidence.tokens for snippet in state.seen)
+        spent = sum(snippet.evidence.tokens for snippet in state.all_snippets)
         room = self.query.max_tokens
         sought = replace(
             self.query,
-            text=query_text(state, refinement),
+            text=build_query_text(state, refinement),
             limit=min(self.settings.n_chk, self.query.limit),
             max_tokens=None if room is None else max(room - spent, 0),
             scope=replace(self.query.scope, exclude=state.mask),
         )
         recall = await self.retriever.retrieve(sought, self.reader)
         self.recalls.append(recall)
-        found = unseen(state, recall.evidence)[: sought.limit]
+        found = drop_seen(state, recall.evidence)[: sought.limit]
         if repeated := sum(one.id in state.mask for one in recall.evidence):
             self.notes.append(REPEATED.format(count=repeated))
         if not found and recall.receipt.cut_by_budget:
             self.notes.append(NO_ROOM.format(query=sought.text))
-        return retrieved(state, refinement, numbered(found, len(state.seen)))
+        return apply_retrieval(state, refinement, number_snippets(found, len(state.all_snippets)))
 
-    def cut_short(self, state: State, done: Round, error: ModelError | RecallFailed) -> Round:
+    def cut_short(self, state: LoopState, done: LoopRound, error: ModelError | RecallFailed) -> LoopRound:
         """The iteration that ends the loop, since something in it has failed.
 
         Raises:
@@ -186,15 +188,15 @@ class Loop:
         told = f"{type(error).__name__}: {error}"
         self.notes.append(CUT_SHORT.format(number=done.number, error=told))
         cost = error.usage if isinstance(error, ModelError) and isinstance(error.usage, Usage) else Usage()
-        self.lost += cost
+        self.failed_usage += cost
         return replace(done, failure=told, usage=done.usage + cost)
 
-    def _over(self, done: Round) -> None:
+    def _finish_round(self, done: LoopRound) -> None:
         self.rounds.append(done)
         self.follow(done)
 
 
-def nothing_in_scope(recall: Recall) -> bool:
+def is_scope_empty(recall: Recall) -> bool:
     """Whether there is nothing to find, however it is asked for: the arm that ranks all there is has found nothing."""
     return any(
         arm.arm == Arm.SEMANTIC and arm.status is ArmStatus.OK and not arm.candidates for arm in recall.receipt.arms

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from recollect.answering.answers import the_present
-from recollect.answering.evidence import indented, one_line
-from recollect.domain.loops import Finding
+from recollect.answering.answers import render_present
+from recollect.answering.evidence import indent_lines, join_lines
 from recollect.domain.queries import Query
-from recollect.methods.memr3.route import directive
+from recollect.domain.traces import Finding
+from recollect.methods.memr3.loop_steps import format_numbers
+from recollect.methods.memr3.router import render_directive
 from recollect.methods.memr3.settings import LoopSettings
-from recollect.methods.memr3.state import State
-from recollect.methods.memr3.trace import marks
-from recollect.models.language import Prompt, Role
-from recollect.text.fence import DATA_RULE, fenced
+from recollect.methods.memr3.state import LoopState
+from recollect.models.language import ModelRole, Prompt
+from recollect.text.fencing import DATA_RULE, fence_text
 
 GENERATE: Final = "memr3.generate"
 ANSWER: Final = "memr3.answer"
@@ -50,17 +50,22 @@ not hold it, that it does not.
 Leave the other two of query, reasoning and draft empty. {DATA_RULE}"""
 
 
-def generate_prompt(query: Query, state: State, settings: LoopSettings) -> Prompt:
+def build_generate_prompt(query: Query, state: LoopState, settings: LoopSettings) -> Prompt:
     """What is asked at an iteration: the question, the last snippets or the last reasoning, evidence and gaps."""
     sections = (
         ("snippets", (snippet.shown for snippet in state.snippets)),
-        ("evidence", _evidence(state.known.evidence)),
-        ("gaps", (f"- {one_line(gap.missing)}{' (finer)' if gap.finer else ''}" for gap in state.known.gaps)),
-        ("reasoning", filter(None, [indented(state.reasoning)])),
-        ("earlier_queries", (f"- {one_line(one)}" for one in state.queries)),
+        ("evidence", _render_findings(state.known.evidence)),
+        ("gaps", (f"- {join_lines(gap.missing)}{' (finer)' if gap.finer else ''}" for gap in state.known.gaps)),
+        ("reasoning", filter(None, [indent_lines(state.reasoning)])),
+        ("earlier_queries", (f"- {join_lines(one)}" for one in state.queries)),
     )
-    parts = [*_fenced(sections), the_present(query), fenced("question", query.text), directive(state, settings)]
-    return _prompt(query, GENERATE, _GENERATE, parts)
+    parts = [
+        *_fence_sections(sections),
+        render_present(query),
+        fence_text("question", query.text),
+        render_directive(state, settings),
+    ]
+    return _build_prompt(query, GENERATE, _GENERATE, parts)
 
 
 _ANSWER: Final = f"""You answer a question from evidence that was gathered from a memory of conversations. A draft may \
@@ -81,22 +86,29 @@ the same person or thing is no part of it.
 {DATA_RULE}"""
 
 
-def answer_prompt(query: Query, state: State) -> Prompt:
+def build_answer_prompt(query: Query, state: LoopState) -> Prompt:
     """What is asked at the end: the question, the draft, the evidence (equation 6); no snippets."""
-    sections = (("evidence", _evidence(state.known.evidence)), ("draft", filter(None, [indented(state.draft)])))
-    return _prompt(query, ANSWER, _ANSWER, [*_fenced(sections), the_present(query), fenced("question", query.text)])
+    sections = (
+        ("evidence", _render_findings(state.known.evidence)),
+        ("draft", filter(None, [indent_lines(state.draft)])),
+    )
+    return _build_prompt(
+        query, ANSWER, _ANSWER, [*_fence_sections(sections), render_present(query), fence_text("question", query.text)]
+    )
 
 
-def _evidence(findings: Iterable[Finding]) -> Iterator[str]:
-    return (f"- {one_line(one.fact)} {marks(one.snippets)}" for one in findings)
+def _render_findings(findings: Iterable[Finding]) -> Iterator[str]:
+    return (f"- {join_lines(one.fact)} {format_numbers(one.snippets)}" for one in findings)
 
 
-def _fenced(sections: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str]:
+def _fence_sections(sections: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str]:
     """The sections that have lines, each fenced: what a model has said of memory may quote it."""
     for name, lines in sections:
         if text := "\n".join(lines):
-            yield fenced(name, text)
+            yield fence_text(name, text)
 
 
-def _prompt(query: Query, operation: str, system: str, parts: Iterable[str]) -> Prompt:
-    return Prompt(role=Role.ANSWER, operation=operation, subject=query.text, system=system, text="\n\n".join(parts))
+def _build_prompt(query: Query, operation: str, system: str, parts: Iterable[str]) -> Prompt:
+    return Prompt(
+        role=ModelRole.ANSWER, operation=operation, subject=query.text, system=system, text="\n\n".join(parts)
+    )

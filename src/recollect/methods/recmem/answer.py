@@ -6,24 +6,24 @@ import time
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import ClassVar, Final
 
-from recollect.answering.answers import CitedReply, answer_from, asked, nothing_found
-from recollect.answering.evidence import Gathered, Sections, gather
+from recollect.answering.answers import CitedReply, abstain_without_evidence, generate_answer, render_request
+from recollect.answering.evidence import GatheredEvidence, SectionLayout, gather_evidence
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.queries import Query, Tier
 from recollect.errors import InvalidInput
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.recmem.beside import in_conversation
-from recollect.models.language import Prompt, Role
+from recollect.methods.recmem.neighbours import add_neighbours
+from recollect.models.language import ModelRole, Prompt
 from recollect.ports import Listener, Response, ignore_event
 from recollect.store.protocol import StoreReader
-from recollect.text.fence import DATA_RULE
+from recollect.text.fencing import DATA_RULE
 
 OPERATION: Final = "recmem.answer"
 
 
-class Section(StrEnum):
+class TierSection(StrEnum):
     """Where an entry stands in the prompt: a section a tier. The subconscious tier holds raw words."""
 
     EPISODES = "episodic_memories"
@@ -31,14 +31,14 @@ class Section(StrEnum):
     WORDS = "raw_words"
 
 
-def section_of(item: Item) -> Section:
+def choose_section(item: Item) -> TierSection:
     """Where an item stands; what other methods made of the words is with the facts."""
     if item.kind is ItemKind.EPISODE:
-        return Section.EPISODES
-    return Section.WORDS if item.kind in (ItemKind.TURN, ItemKind.SEGMENT) else Section.FACTS
+        return TierSection.EPISODES
+    return TierSection.WORDS if item.kind in (ItemKind.TURN, ItemKind.SEGMENT) else TierSection.FACTS
 
 
-SECTIONS: Final = Sections(names=tuple(Section), of=section_of)
+SECTIONS: Final = SectionLayout(names=tuple(TierSection), section_of=choose_section)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +81,10 @@ class TierSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TierAnswered(CitedReply):
+class TierReply(CitedReply):
     """An answer; citations are the numbers of the entries it rests on, none only where it abstains."""
+
+    __pydantic_config__: ClassVar = {"title": "TierAnswered"}  # its name in requests to a model, recorded ones too
 
 
 class TierAnswerer:
@@ -91,26 +93,28 @@ class TierAnswerer:
     def __init__(self, parts: Dependencies, settings: TierSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or TierSettings()
 
-    async def respond(self, query: Query, reader: StoreReader, follow: Listener = ignore_event) -> Response:
+    async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
         """Recall from each tier, and answer from that; where nothing is found, no model is asked."""
         began = time.perf_counter()
-        tiers = self._tiers(query, consolidated=await _consolidated(reader, query.scope.as_of))
-        gathered = await gather(query, reader, self._parts.retriever, tiers=tiers, sections=SECTIONS)
+        tiers = self._limit_tiers(query, consolidated=await _has_episodes(reader, query.scope.as_of))
+        gathered = await gather_evidence(query, reader, self._parts.retriever, tiers=tiers, sections=SECTIONS)
         if not gathered.entries:
-            return Response(answer=nothing_found(gathered, began))
-        follow(gathered.told())
-        gathered = replace(gathered, entries=await in_conversation(gathered.entries, reader, query))
+            return Response(answer=abstain_without_evidence(gathered, began))
+        listener(gathered.describe())
+        gathered = replace(gathered, entries=await add_neighbours(gathered.entries, reader, query))
 
-        answer = await answer_from(gathered, answer_prompt(query, gathered), TierAnswered, self._parts.model, began)
+        answer = await generate_answer(
+            gathered, build_answer_prompt(query, gathered), TierReply, self._parts.model, began
+        )
         return Response(answer=answer)
 
-    def _tiers(self, query: Query, *, consolidated: bool) -> tuple[Tier, ...]:
+    def _limit_tiers(self, query: Query, *, consolidated: bool) -> tuple[Tier, ...]:
         """The tiers, none with more than the query asks for."""
         tiers = self._settings.tiers(consolidated=consolidated)
         return tuple(replace(tier, limit=min(tier.limit, query.limit)) for tier in tiers)
 
 
-async def _consolidated(reader: StoreReader, moment: datetime | None) -> bool:
+async def _has_episodes(reader: StoreReader, moment: datetime | None) -> bool:
     """Whether there are episodes; by a moment, whether there were any then."""
     if moment is None:
         return bool(await reader.items_of([ItemKind.EPISODE], limit=1))
@@ -143,8 +147,12 @@ hold a part of it, give that part and do not abstain.
 The question stands between <question> and </question>. {DATA_RULE}"""
 
 
-def answer_prompt(query: Query, gathered: Gathered) -> Prompt:
+def build_answer_prompt(query: Query, gathered: GatheredEvidence) -> Prompt:
     """What is asked of the question and the three tiers."""
     return Prompt(
-        role=Role.ANSWER, operation=OPERATION, subject=query.text, system=_SYSTEM, text=asked(query, gathered)
+        role=ModelRole.ANSWER,
+        operation=OPERATION,
+        subject=query.text,
+        system=_SYSTEM,
+        text=render_request(query, gathered),
     )

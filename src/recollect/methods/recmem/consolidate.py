@@ -18,43 +18,50 @@ from recollect.domain.jobs import Job
 from recollect.domain.links import Link, LinkKind
 from recollect.errors import InvalidReply, NoAnswer
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.recmem.calibrate import recurrence_of
+from recollect.methods.recmem.calibration import choose_recurrence
 from recollect.methods.recmem.episodes import (
-    Episodes,
-    Merged,
+    EpisodesReply,
+    MergeReply,
+    build_episodes_prompt,
+    build_merge_prompt,
     check_episodes,
-    episodes_prompt,
-    merge_prompt,
-    merged_episode,
-    new_episodes,
+    make_episodes,
+    merge_into_episode,
 )
-from recollect.methods.recmem.recurrence import cluster, is_promotion, joins, occasion, relevant, untold
-from recollect.methods.recmem.refine import Facts, check_facts, fact_items, known_already, refine_prompt
+from recollect.methods.recmem.recurrence import (
+    consolidation_reason,
+    has_untold_messages,
+    is_merge_candidate,
+    is_promotion,
+    select_cluster,
+    select_relevant,
+)
+from recollect.methods.recmem.refinement import FactsReply, build_refine_prompt, check_facts, is_known, make_facts
 from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
 from recollect.methods.recmem.units import (
     Unit,
     Vector,
-    candidates,
-    in_context,
-    nearest,
-    told_of,
-    units_of,
-    worth_keeping,
+    add_context,
+    find_candidates,
+    find_nearest,
+    find_salience_of,
+    find_told_messages,
+    load_units,
 )
 from recollect.ports import Derive
-from recollect.retain.directory import short_hash
-from recollect.retain.embed import embedded_text
-from recollect.retain.weave import Draft, weave
+from recollect.retain.directory import hash_short
+from recollect.retain.embed import text_to_embed
+from recollect.retain.index_items import ItemDraft, index_items
 from recollect.store.protocol import StoreReader
 from recollect.text.names import find_names
 
 KIND: Final = "recmem.consolidate"
-CONSOLIDATES: Final = "consolidates"
+CONSOLIDATES_ROLE: Final = "consolidates"
 """The label of the links from an episode to the turns that it tells of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class ConsolidationCase:
     """A unit that needs a model: it may belong to an ``episode``, or there is an occasion (``label``) for a new one.
 
     ``cluster`` are the units that a new one could be made of, in order of time; the unit itself is one of them.
@@ -63,25 +70,25 @@ class Case:
     unit: Unit
     episode: Item | None
     label: str | None
-    promoted: bool
+    is_promoted: bool
     cluster: tuple[Unit, ...]
 
     @property
     def required(self) -> int | None:
         """The number of the unit in its cluster, where an episode has to tell of it."""
-        return [unit.id for unit in self.cluster].index(self.unit.id) + 1 if self.promoted else None
+        return [unit.id for unit in self.cluster].index(self.unit.id) + 1 if self.is_promoted else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ConsolidationResult:
     """What models made of a case: items to be stored, and which older ones they take the place of.
 
-    ``shown`` are the units and ``items`` the items that a model saw; ``fresh`` are units that were in no episode.
+    ``shown_units`` are the units and ``items`` the items that a model saw; ``fresh`` are units that were in no episode.
     """
 
-    made: tuple[Item, ...]
+    new_items: tuple[Item, ...]
     replaced: dict[str, str]
-    shown: tuple[Unit, ...]
+    shown_units: tuple[Unit, ...]
     items: tuple[Item, ...]
     fresh: tuple[Unit, ...] = ()
 
@@ -96,11 +103,11 @@ class UnitConsolidator:
     def kind(self) -> str:
         return KIND
 
-    def causes(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
+    def plan_jobs(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
         """A job for the new messages, due when none has come for a while; at once where one may not be lost."""
-        urgent = any(message.important or worth_keeping(message) for message in changes.messages)
+        urgent = any(message.important or find_salience_of(message) for message in changes.messages)
         due = None if urgent else now + timedelta(seconds=self._settings.settle_s)
-        return _jobs({KIND: [message.id for message in changes.messages]}, due)
+        return _make_jobs({KIND: [message.id for message in changes.messages]}, due)
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
         """Look at the job's units up to the first that needs a model, and ask it; the others are left to the next job.
@@ -110,16 +117,18 @@ class UnitConsolidator:
         Raises:
             ModelError: a model failed.
         """
-        case, rest = await self._looked(job, reader)
-        case = None if case is None else await _in_context(case, reader)
-        outcome, aside = (None, ()) if case is None else await self._outcome_or_aside(case, job, reader, now)
-        later = {job.id: frozenset(rest), _aside_id(aside): frozenset(aside)}
+        case, rest = await self._find_case(job, reader)
+        case = None if case is None else await _add_context(case, reader)
+        outcome, aside = (None, ()) if case is None else await self._try_case(case, job, reader, now)
+        later = {job.id: frozenset(rest), _make_aside_id(aside): frozenset(aside)}
 
         async def derive(reader: StoreReader) -> Changeset:
             left = [message.id for message in await reader.messages(job.messages)]
-            if outcome is not None and not await _is_as_shown(outcome, reader):
-                return Changeset(jobs=_jobs({job.id: left}, now))  # nothing of it is kept, the unit is looked at anew
-            jobs = _jobs({id_: [one for one in left if one in some] for id_, some in later.items()}, now)
+            if outcome is not None and not await _is_still_valid(outcome, reader):
+                return Changeset(
+                    jobs=_make_jobs({job.id: left}, now)
+                )  # nothing of it is kept, the unit is looked at anew
+            jobs = _make_jobs({id_: [one for one in left if one in some] for id_, some in later.items()}, now)
             if outcome is None:
                 return Changeset(jobs=jobs)
             return replace(await self._derive(outcome, reader, now), jobs=jobs)
@@ -128,14 +137,14 @@ class UnitConsolidator:
 
     # Without a model.
 
-    async def _looked(self, job: Job, reader: StoreReader) -> tuple[Case | None, Sequence[str]]:
+    async def _find_case(self, job: Job, reader: StoreReader) -> tuple[ConsolidationCase | None, Sequence[str]]:
         """The job's first unit that needs a model, if one does, and the ids of the messages left to the next job."""
         batch = job.messages[: self._settings.units]
-        units = await units_of(await reader.messages(batch), reader)
-        recurrence = await recurrence_of(reader, self._settings)
+        units = await load_units(await reader.messages(batch), reader)
+        recurrence = await choose_recurrence(reader, self._settings)
         vectors = await reader.vectors(unit.id for unit in units)
         for at, unit in enumerate(units):
-            case = await _case(unit, vectors[unit.id], reader, recurrence) if unit.id in vectors else None
+            case = await _classify_unit(unit, vectors[unit.id], reader, recurrence) if unit.id in vectors else None
             if case is not None:
                 done = {source for looked in units[: at + 1] for source in looked.item.sources}
                 return case, [id_ for id_ in job.messages if id_ not in done]
@@ -143,9 +152,9 @@ class UnitConsolidator:
 
     # With a model.
 
-    async def _outcome_or_aside(
-        self, case: Case, job: Job, reader: StoreReader, now: datetime
-    ) -> tuple[Outcome | None, tuple[str, ...]]:
+    async def _try_case(
+        self, case: ConsolidationCase, job: Job, reader: StoreReader, now: datetime
+    ) -> tuple[ConsolidationResult | None, tuple[str, ...]]:
         """What models make of a case, or its messages, to be set aside where they have failed often enough.
 
         Raises:
@@ -155,87 +164,95 @@ class UnitConsolidator:
         if job.id == KIND and job.attempts > self._settings.patience:  # of something else, such as calls without end
             return None, aside
         try:
-            return await self._outcome(case, reader, now), ()
+            return await self._resolve_case(case, reader, now), ()
         except (InvalidReply, NoAnswer):
             if job.id != KIND or job.attempts < self._settings.patience:
                 raise
             return None, aside
 
-    async def _outcome(self, case: Case, reader: StoreReader, now: datetime) -> Outcome | None:
+    async def _resolve_case(
+        self, case: ConsolidationCase, reader: StoreReader, now: datetime
+    ) -> ConsolidationResult | None:
         """Merge first (equation 6); where that is not to be, episodes and their facts."""
-        merged = None if case.episode is None else await self._merged(case.unit, case.episode, now)
+        merged = None if case.episode is None else await self._merge_unit(case.unit, case.episode, now)
         if merged is not None or case.label is None:
             return merged
-        return await self._consolidated(case, case.label, reader, now)
+        return await self._make_episodes(case, case.label, reader, now)
 
-    async def _merged(self, unit: Unit, episode: Item, now: datetime) -> Outcome | None:
+    async def _merge_unit(self, unit: Unit, episode: Item, now: datetime) -> ConsolidationResult | None:
         """The episode with the unit in it; ``None`` where it does not belong there."""
-        reply = await self._parts.model.generate(merge_prompt(episode, unit, self._settings.characters), Merged)
+        reply = await self._parts.model.generate(
+            build_merge_prompt(episode, unit, self._settings.characters), MergeReply
+        )
         if not reply.value.merge:
             return None
-        item = merged_episode(episode, reply.value.episode, unit, now=now)
-        return Outcome(made=(item,), replaced={episode.id: item.id}, shown=(unit,), items=(episode,))
+        item = merge_into_episode(episode, reply.value.episode, unit, now=now)
+        return ConsolidationResult(
+            new_items=(item,), replaced={episode.id: item.id}, shown_units=(unit,), items=(episode,)
+        )
 
-    async def _consolidated(self, case: Case, label: str, reader: StoreReader, now: datetime) -> Outcome:
+    async def _make_episodes(
+        self, case: ConsolidationCase, label: str, reader: StoreReader, now: datetime
+    ) -> ConsolidationResult:
         """Episodes of a cluster (equation 7), and what each of them leaves out (equations 8 and 9)."""
-        prompt = episodes_prompt(case.cluster, required=case.required, characters=self._settings.characters)
+        prompt = build_episodes_prompt(case.cluster, required=case.required, characters=self._settings.characters)
         reply = await self._parts.model.generate(
-            prompt, Episodes, check=lambda told: check_episodes(told, len(case.cluster), required=case.required)
+            prompt, EpisodesReply, check=lambda told: check_episodes(told, len(case.cluster), required=case.required)
         )
         episodes: list[Item] = []
         facts: list[Item] = []
         old: dict[str, Item] = {}
         replaced: dict[str, str] = {}
-        for episode, units in new_episodes(reply.value, case.cluster, label=label, now=now):
-            stored = await self._nearest_facts(episode, reader)
-            new = await self._refined(episode, units, [*stored, *facts], len(facts), now)
+        for episode, units in make_episodes(reply.value, case.cluster, label=label, now=now):
+            stored = await self._load_nearest_facts(episode, reader)
+            new = await self._extract_facts(episode, units, [*stored, *facts], len(facts), now)
             episodes.append(episode)
             facts += [fact for fact, _ in new]
             old |= {fact.id: fact for fact in stored}
             for fact, gone in new:
                 for id_ in gone:
                     replaced.setdefault(id_, fact.id)
-        return Outcome(
-            made=(*episodes, *facts),
+        return ConsolidationResult(
+            new_items=(*episodes, *facts),
             replaced=replaced,
-            shown=case.cluster,
+            shown_units=case.cluster,
             items=tuple(old.values()),
             fresh=case.cluster,
         )
 
-    async def _nearest_facts(self, episode: Item, reader: StoreReader) -> list[Item]:
+    async def _load_nearest_facts(self, episode: Item, reader: StoreReader) -> list[Item]:
         """The facts that a new episode may repeat or change (equation 8)."""
-        (vector,) = await self._parts.embedder.embed([embedded_text(episode)])
-        return [fact for fact, _ in await nearest(reader, vector, ItemKind.SEMANTIC, self._settings.old_facts)]
+        (vector,) = await self._parts.embedder.embed([text_to_embed(episode)])
+        return [fact for fact, _ in await find_nearest(reader, vector, ItemKind.SEMANTIC, self._settings.old_facts)]
 
-    async def _refined(
+    async def _extract_facts(
         self, episode: Item, units: Sequence[Unit], known: Sequence[Item], first: int, now: datetime
     ) -> list[tuple[Item, tuple[str, ...]]]:
         """New facts (equation 9), each with the ids of known ones that it replaces."""
         reply = await self._parts.model.generate(
-            refine_prompt(episode, units, known, self._settings.characters),
-            Facts,
+            build_refine_prompt(episode, units, known, self._settings.characters),
+            FactsReply,
             check=lambda facts: check_facts(facts, len(units), len(known)),
         )
-        given = fact_items(reply.value, episode, units, known, first=first, now=now)
+        given = make_facts(reply.value, episode, units, known, first=first, now=now)
         if not given:
             return []
-        texts = [(item.id, embedded_text(item)) for item in (*known, *(item for item, _ in given))]
+        texts = [(item.id, text_to_embed(item)) for item in (*known, *(item for item, _ in given))]
         vectors = await self._parts.embedder.embed([text for _, text in texts])
         new = []
         for at, (item, replaced) in enumerate(given, start=len(known)):
             before = zip(texts[:at], vectors[:at], strict=True)
             others = [(text, vector) for (id_, text), vector in before if id_ not in replaced]
-            if not known_already(texts[at][1], vectors[at], others, self._settings.same):
+            if not is_known(texts[at][1], vectors[at], others, self._settings.same):
                 new.append((item, replaced))
         return new
 
     # What is stored.
 
-    async def _derive(self, outcome: Outcome, reader: StoreReader, now: datetime) -> Changeset:
+    async def _derive(self, outcome: ConsolidationResult, reader: StoreReader, now: datetime) -> Changeset:
         """The items woven in, the episodes among them linked to their turns."""
-        drafts = await self._drafts(outcome.made, reader)
-        changes = await weave(
+        drafts = await self._make_drafts(outcome.new_items, reader)
+        changes = await index_items(
             drafts,
             embedder=self._parts.embedder,
             reader=reader,
@@ -243,57 +260,59 @@ class UnitConsolidator:
             links=self._settings.links,
             resolve=self._settings.resolve,
         )
-        told = [link for item in outcome.made for link in await _to_turns(item, reader)]
+        told = [link for item in outcome.new_items for link in await _link_to_turns(item, reader)]
         return replace(
             changes,
             links=(*changes.links, *told),
             supersedes=tuple(Supersession(item=old, by=new, at=now) for old, new in outcome.replaced.items()),
         )
 
-    async def _drafts(self, items: Sequence[Item], reader: StoreReader) -> list[Draft]:
+    async def _make_drafts(self, items: Sequence[Item], reader: StoreReader) -> list[ItemDraft]:
         """Items with the names in them, found by rule as those of turns are: that takes no words of a reply."""
-        directory = await self._parts.names.at(await reader.known([], []), reader)
+        directory = await self._parts.names.directory_at(await reader.look_up([], []), reader)
         speakers = frozenset(await reader.speakers())
         drafts = []
         for item in items:
             names = {name.text: name.kind for name in find_names(item.text, speakers, directory)}
-            drafts.append(Draft(item=item, embedded=embedded_text(item), names=tuple(names.items())))
+            drafts.append(ItemDraft(item=item, embedded=text_to_embed(item), names=tuple(names.items())))
         return drafts
 
 
-async def _case(unit: Unit, vector: Vector, reader: StoreReader, recurrence: Recurrence) -> Case | None:
+async def _classify_unit(
+    unit: Unit, vector: Vector, reader: StoreReader, recurrence: Recurrence
+) -> ConsolidationCase | None:
     """What a unit needs a model for; ``None`` where it stays what it is. One that an episode holds already, does."""
-    if not untold(unit.item.sources, await told_of([unit.item], reader)):
+    if not has_untold_messages(unit.item.sources, await find_told_messages([unit.item], reader)):
         return None
-    episode = next(iter(await nearest(reader, vector, ItemKind.EPISODE, 1)), None)
-    joined = episode is not None and joins(episode[1], recurrence)
-    units, found = await candidates(unit, vector, reader, k=recurrence.k, floor=recurrence.theta_sim)
+    episode = next(iter(await find_nearest(reader, vector, ItemKind.EPISODE, 1)), None)
+    joined = episode is not None and is_merge_candidate(episode[1], recurrence)
+    units, found = await find_candidates(unit, vector, reader, k=recurrence.k, floor=recurrence.theta_sim)
     if not found:
         return None
     own, *others = found
-    related = relevant(others, own.place, recurrence)
-    label = occasion(own, related, recurrence, important=unit.important, salient=unit.salient)
+    related = select_relevant(others, own.place, recurrence)
+    label = consolidation_reason(own, related, recurrence, important=unit.important, salient=unit.salient)
     if not joined and label is None:
         return None
-    return Case(
+    return ConsolidationCase(
         unit=unit,
         episode=episode[0] if episode is not None and joined else None,
         label=label,
-        promoted=label is not None and (is_promotion(label) or unit.salient is not None),
-        cluster=tuple(units[one.id] for one in cluster(own, related)),
+        is_promoted=label is not None and (is_promotion(label) or unit.salient is not None),
+        cluster=tuple(units[one.id] for one in select_cluster(own, related)),
     )
 
 
-async def _in_context(case: Case, reader: StoreReader) -> Case:
+async def _add_context(case: ConsolidationCase, reader: StoreReader) -> ConsolidationCase:
     """The case as models are to see it: each unit with what it answers."""
-    unit, *related = await in_context([case.unit, *case.cluster], reader)
+    unit, *related = await add_context([case.unit, *case.cluster], reader)
     return replace(case, unit=unit, cluster=tuple(related))
 
 
-async def _is_as_shown(outcome: Outcome, reader: StoreReader) -> bool:
+async def _is_still_valid(outcome: ConsolidationResult, reader: StoreReader) -> bool:
     """Whether everything that a model saw is still there and holds, in the same words, and is still in no episode."""
-    asked = {unit.before.id: unit.before for unit in outcome.shown if unit.before is not None}
-    said = {message.id for unit in outcome.shown for message in unit.messages}
+    asked = {unit.before.id: unit.before for unit in outcome.shown_units if unit.before is not None}
+    said = {message.id for unit in outcome.shown_units for message in unit.messages}
     # A turn outlasts an answer in it that is forgotten.
     said.update(source for turn in asked.values() for source in turn.sources)
     if len(await reader.messages(said)) < len(said) or len(await reader.items(asked)) < len(asked):
@@ -301,25 +320,26 @@ async def _is_as_shown(outcome: Outcome, reader: StoreReader) -> bool:
     hold = {item.id: item.text for item in await reader.items([one.id for one in outcome.items]) if not item.superseded}
     if hold != {item.id: item.text for item in outcome.items}:
         return False
-    return not await told_of((unit.item for unit in outcome.fresh), reader)
+    return not await find_told_messages((unit.item for unit in outcome.fresh), reader)
 
 
-async def _to_turns(item: Item, reader: StoreReader) -> list[Link]:
+async def _link_to_turns(item: Item, reader: StoreReader) -> list[Link]:
     """Links from an episode to the turns that it tells of; a fact is not linked so."""
     if item.kind is not ItemKind.EPISODE:
         return []
     turns = await reader.items_from(item.sources, [ItemKind.TURN])
     return [
-        Link(source=item.id, target=turn.id, kind=LinkKind.RELATION, weight=1.0, label=CONSOLIDATES) for turn in turns
+        Link(source=item.id, target=turn.id, kind=LinkKind.RELATION, weight=1.0, label=CONSOLIDATES_ROLE)
+        for turn in turns
     ]
 
 
-def _aside_id(messages: Sequence[str]) -> str:
+def _make_aside_id(messages: Sequence[str]) -> str:
     """The id of the job of a unit alone. It may outlast the message that it is named after, so it does not tell it."""
-    return f"{KIND}#{short_hash(messages[0])}" if messages else ""
+    return f"{KIND}#{hash_short(messages[0])}" if messages else ""
 
 
-def _jobs(messages: Mapping[str, Sequence[str]], due: datetime | None) -> tuple[Job, ...]:
+def _make_jobs(messages: Mapping[str, Sequence[str]], due: datetime | None) -> tuple[Job, ...]:
     """Jobs by their ids, those that are about something."""
     return tuple(
         Job(id=id_, kind=KIND, payload="", messages=tuple(about), due=due) for id_, about in messages.items() if about

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import ClassVar, Final
 
-from recollect.answering.evidence import indented
+from recollect.answering.evidence import indent_lines
 from recollect.domain.items import Item, ItemKind, Occurrence
 from recollect.domain.time import Interval, Precision
-from recollect.methods.recmem.units import Unit, numbered, shown
-from recollect.models.language import Prompt, Role
-from recollect.retain.directory import short_hash
-from recollect.text.fence import DATA_RULE, fenced
-from recollect.text.when import describe, find_times
+from recollect.methods.recmem.units import Unit, number_units, render_unit
+from recollect.models.language import ModelRole, Prompt
+from recollect.retain.directory import hash_short
+from recollect.text.fencing import DATA_RULE, fence_text
+from recollect.text.time_expressions import describe_interval, find_times
 
 MERGE: Final = "recmem.merge"
 EPISODES: Final = "recmem.episodes"
@@ -28,36 +28,42 @@ MOST_EPISODES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class MergeReply:
     """Whether an exchange belongs to an episode, and if so the episode told anew."""
+
+    __pydantic_config__: ClassVar = {"title": "Merged"}  # its name in requests to a model, recorded ones too
 
     merge: bool
     episode: str = ""
 
     def __post_init__(self) -> None:
-        if self.merge and not _says_something(self.episode):
+        if self.merge and not _has_words(self.episode):
             raise ValueError("merge is true, but the episode that holds both is empty")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ExtractedEpisode:
     """An episode; exchanges are the numbers of those that it tells of."""
+
+    __pydantic_config__: ClassVar = {"title": "Told"}  # its name in requests to a model, recorded ones too
 
     text: str
     exchanges: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if not _says_something(self.text):
+        if not _has_words(self.text):
             raise ValueError("an episode is empty")
         if not self.exchanges:
             raise ValueError("an episode names no exchange that it tells of")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Episodes:
+class EpisodesReply:
     """The episodes that exchanges hold, at most three; none where nothing hangs together."""
 
-    episodes: tuple[Told, ...]
+    __pydantic_config__: ClassVar = {"title": "Episodes"}  # its name in requests to a model, recorded ones too
+
+    episodes: tuple[ExtractedEpisode, ...]
 
     def __post_init__(self) -> None:
         if len(self.episodes) > MOST_EPISODES:
@@ -66,7 +72,7 @@ class Episodes:
             raise ValueError("an episode is given twice")
 
 
-def check_episodes(reply: Episodes, exchanges: int, *, required: int | None = None) -> None:
+def check_episodes(reply: EpisodesReply, exchanges: int, *, required: int | None = None) -> None:
     """Hold a reply against the exchanges that were shown; one may have to be told of.
 
     Raises:
@@ -99,14 +105,19 @@ that and write the date, or "the week before 8 May 2023". Never leave them as th
 {DATA_RULE}"""
 
 
-def merge_prompt(episode: Item, unit: Unit, characters: int) -> Prompt:
+def build_merge_prompt(episode: Item, unit: Unit, characters: int) -> Prompt:
     """What is asked of a unit and the episode nearest to it (equation 6)."""
     return Prompt(
-        role=Role.CONSOLIDATE,
+        role=ModelRole.CONSOLIDATE,
         operation=MERGE,
         subject=unit.messages[0].id,
         system=_MERGE,
-        text=f"{fenced('episode', indented(episode.text))}\n\n{fenced('new_exchange', shown(unit, characters))}",
+        text="\n\n".join(
+            (
+                fence_text("episode", indent_lines(episode.text)),
+                fence_text("new_exchange", render_unit(unit, characters)),
+            )
+        ),
     )
 
 
@@ -132,31 +143,33 @@ exchanges: the numbers of the exchanges that the episode tells of.
 {DATA_RULE}"""
 
 
-def episodes_prompt(units: Sequence[Unit], *, required: int | None, characters: int) -> Prompt:
+def build_episodes_prompt(units: Sequence[Unit], *, required: int | None, characters: int) -> Prompt:
     """What is asked of a cluster in order of time (equation 7); ``required`` is the number of one to be told of."""
-    text = fenced("exchanges", numbered(units, characters))
+    text = fence_text("exchanges", number_units(units, characters))
     if required is not None:
         text = f"{text}\n\nExchange {required} has to be kept: one episode tells of it, even if of nothing else."
     return Prompt(
-        role=Role.CONSOLIDATE, operation=EPISODES, subject=units[-1].messages[0].id, system=_EPISODES, text=text
+        role=ModelRole.CONSOLIDATE, operation=EPISODES, subject=units[-1].messages[0].id, system=_EPISODES, text=text
     )
 
 
-def new_episodes(reply: Episodes, units: Sequence[Unit], *, label: str, now: datetime) -> list[tuple[Item, list[Unit]]]:
+def make_episodes(
+    reply: EpisodesReply, units: Sequence[Unit], *, label: str, now: datetime
+) -> list[tuple[Item, list[Unit]]]:
     """The items that a reply becomes, each with the units that it tells of, in order of time."""
-    stem = short_hash(*(unit.id for unit in units))
+    stem = hash_short(*(unit.id for unit in units))
     made = []
     for n, told in enumerate(reply.episodes):
         of = [units[number - 1] for number in sorted(set(told.exchanges))]
         chain = f"episode:{stem}{n}"
-        made.append((_item(told.text, chain, 0, of, label=label, seen=seen_of(units), now=now), of))
+        made.append((_make_item(told.text, chain, 0, of, label=label, seen=list_seen_turns(units), now=now), of))
     return made
 
 
-def merged_episode(episode: Item, text: str, unit: Unit, *, now: datetime) -> Item:
+def merge_into_episode(episode: Item, text: str, unit: Unit, *, now: datetime) -> Item:
     """The next step of an episode, with an exchange in it (equation 6)."""
     chain, _, step = episode.id.rpartition(":")
-    item = _item(text, chain, int(step) + 1, [unit], label=episode.label, seen=seen_of([unit]), now=now)
+    item = _make_item(text, chain, int(step) + 1, [unit], label=episode.label, seen=list_seen_turns([unit]), now=now)
     return replace(
         item,
         speaker=episode.speaker,
@@ -166,13 +179,13 @@ def merged_episode(episode: Item, text: str, unit: Unit, *, now: datetime) -> It
     )
 
 
-def seen_of(units: Sequence[Unit]) -> tuple[str, ...]:
+def list_seen_turns(units: Sequence[Unit]) -> tuple[str, ...]:
     """The ids of the turns that a model sees of units: what is made of them goes with any of these."""
     turns = (turn for unit in units for turn in (unit.item, unit.before) if turn is not None)
     return tuple(dict.fromkeys(turn.id for turn in turns))
 
 
-def _item(
+def _make_item(
     text: str, chain: str, step: int, of: Sequence[Unit], *, label: str, seen: Iterable[str], now: datetime
 ) -> Item:
     mentioned = max(message.at for unit in of for message in unit.messages)
@@ -187,13 +200,13 @@ def _item(
         mentioned=mentioned,
         recorded=now,
         order=step,
-        occurrences=_span(text, mentioned),
+        occurrences=_span_times(text, mentioned),
         derived_from=tuple(seen),
         label=label,
     )
 
 
-def _span(text: str, said: datetime) -> tuple[Occurrence, ...]:
+def _span_times(text: str, said: datetime) -> tuple[Occurrence, ...]:
     """The time that an episode tells of, from the first of the times in it to the last; nothing where it names none."""
     times = [found.interval for found in find_times(text, said)]
     starts, ends = [one.start for one in times if one.start], [one.end for one in times if one.end]
@@ -202,8 +215,8 @@ def _span(text: str, said: datetime) -> tuple[Occurrence, ...]:
     first, last = min(starts), max(ends)
     whole = next((one for one in times if (one.start, one.end) == (first, last)), None)
     span = whole or Interval(start=first, end=last, precision=Precision.RANGE)
-    return (Occurrence(words=describe(span), interval=span),)
+    return (Occurrence(words=describe_interval(span), interval=span),)
 
 
-def _says_something(text: str) -> bool:
+def _has_words(text: str) -> bool:
     return any(map(str.isalnum, text))

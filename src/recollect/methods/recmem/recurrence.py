@@ -17,22 +17,24 @@ _RECURS: Final = "recurrence of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A unit with its cosine to the arriving one; ``consolidated`` says that an episode that holds tells of it."""
+class UnitCandidate:
+    """A unit with its cosine to the arriving one; ``is_consolidated`` says that an episode that holds tells of it."""
 
     id: str
     place: Place
     at: datetime
     cosine: float
-    consolidated: bool = False
+    is_consolidated: bool = False
 
 
-def joins(cosine: float | None, recurrence: Recurrence) -> bool:
+def is_merge_candidate(cosine: float | None, recurrence: Recurrence) -> bool:
     """Whether a model is to be asked if a unit belongs to the nearest episode (equation 6); ``None`` for no episode."""
     return cosine is not None and cosine >= recurrence.merge_from
 
 
-def relevant(candidates: Iterable[Candidate], place: Place, recurrence: Recurrence) -> tuple[Candidate, ...]:
+def select_relevant(
+    candidates: Iterable[UnitCandidate], place: Place, recurrence: Recurrence
+) -> tuple[UnitCandidate, ...]:
     """The relevant set of the unit at a place (equation 5), the nearest first.
 
     Of those that were kept before it the ``k`` nearest, and of these the ones near enough. So it makes no difference
@@ -43,25 +45,30 @@ def relevant(candidates: Iterable[Candidate], place: Place, recurrence: Recurren
     return tuple(one for one in before[: recurrence.k] if one.cosine >= recurrence.theta_sim)
 
 
-def cluster(own: Candidate, related: Sequence[Candidate]) -> tuple[Candidate, ...]:
+def select_cluster(own: UnitCandidate, related: Sequence[UnitCandidate]) -> tuple[UnitCandidate, ...]:
     """What an episode may be made of: the unit and the related ones that no episode tells of yet, in order of time."""
-    fresh = [one for one in (*related, own) if not one.consolidated]
+    fresh = [one for one in (*related, own) if not one.is_consolidated]
     return tuple(sorted(fresh, key=lambda one: (one.at, one.place)))
 
 
-def occasion(
-    own: Candidate, related: Sequence[Candidate], recurrence: Recurrence, *, important: bool, salient: str | None
+def consolidation_reason(
+    own: UnitCandidate,
+    related: Sequence[UnitCandidate],
+    recurrence: Recurrence,
+    *,
+    important: bool,
+    salient: str | None,
 ) -> str | None:
     """Why a unit is consolidated now, as the label of what comes of it; ``None`` where it is not.
 
     What was pinned is, whatever is like it. Else the relevant set must be large enough, units counted that an episode
     tells of already, and hold enough that is fresh; else the unit must say something that ought not to be lost.
     """
-    if own.consolidated:
+    if own.is_consolidated:
         return None
     if important:
         return PINNED
-    if len(related) >= recurrence.theta_count and len(cluster(own, related)) >= recurrence.fresh:
+    if len(related) >= recurrence.theta_count and len(select_cluster(own, related)) >= recurrence.fresh:
         return f"{_RECURS} {len(related) + 1}"
     return None if salient is None else f"salient: {salient}"
 
@@ -71,6 +78,6 @@ def is_promotion(label: str) -> bool:
     return not label.startswith(_RECURS)
 
 
-def untold(sources: Iterable[str], told: Set[str]) -> bool:
+def has_untold_messages(sources: Iterable[str], told_messages: Set[str]) -> bool:
     """Whether some of a unit's messages are told of in no episode: a turn may have been answered since."""
-    return any(source not in told for source in sources)
+    return any(source not in told_messages for source in sources)

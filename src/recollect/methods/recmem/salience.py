@@ -87,16 +87,16 @@ _PARTICULAR: Final = re.compile(
 _ASKED: Final = re.compile(r"\b(?:reference|please)\b|\b(?:note|write)\b.{0,6}\bdown\b", re.I)
 
 
-def salience(text: str) -> str | None:
+def find_salience(text: str) -> str | None:
     """Why something said ought to be kept though it is said once, in a word; ``None`` where nothing says so.
 
     The reasons are allergy, health, safety, deadline, rule, identifier and request.
     """
     sentences = (sentence.strip() for sentence in _SENTENCE.findall(text))
-    return next((reason for one in sentences if (reason := _reason(one)) is not None), None)
+    return next((reason for one in sentences if (reason := _match_rule(one)) is not None), None)
 
 
-def _reason(sentence: str) -> str | None:
+def _match_rule(sentence: str) -> str | None:
     if _IDLE.search(sentence) or _DENIED.search(sentence):
         return None
     for reason, pattern in _RULES:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from recollect.errors import InvalidInput
-from recollect.retain.likeness import ResolveSettings
 from recollect.retain.link import LinkSettings
+from recollect.retain.name_similarity import ResolveSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,26 +10,26 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.answering.evidence import indented, one_line, weekday_and_time
+from recollect.answering.evidence import format_moment, indent_lines, join_lines
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import Role, StoredMessage
-from recollect.domain.queries import Probe, Scope
+from recollect.domain.queries import Scope, SearchProbe
 from recollect.domain.signals import Weights
-from recollect.methods.recmem.recurrence import Candidate, Place
-from recollect.methods.recmem.salience import salience
+from recollect.methods.recmem.recurrence import Place, UnitCandidate
+from recollect.methods.recmem.salience import find_salience
 from recollect.store.protocol import StoreReader
 
 Vector = NDArray[np.float32]
 
 _OWN_MEANING: Final = Weights(surroundings=0.0)  # equations 5 and 6 compare items, not where they stand
-_MORE: Final = 4
-LATELY: Final = timedelta(days=1)
+_CUT_MARK: Final = 4
+CONTEXT_SPAN: Final = timedelta(days=1)
 """What was said beside a message was said within so much time of it."""
 
 ANSWERING: Final = "right after"
 """What stands before the words that a unit answers, in a prompt."""
 
-BESIDE_CHARACTERS: Final = 300
+NEIGHBOUR_CHARACTERS: Final = 300
 """So much is shown of what was said beside a message."""
 
 
@@ -56,15 +56,15 @@ class Unit:
     @property
     def salient(self) -> str | None:
         """Why it ought not to be lost, by what was stated in it; what an assistant answers states nothing."""
-        return next((why for message in self.messages if (why := worth_keeping(message)) is not None), None)
+        return next((why for message in self.messages if (why := find_salience_of(message)) is not None), None)
 
 
-def worth_keeping(message: StoredMessage) -> str | None:
+def find_salience_of(message: StoredMessage) -> str | None:
     """Why a message ought not to be lost (:mod:`recollect.methods.recmem.salience`), if a person said it."""
-    return salience(message.text) if message.role is Role.USER else None
+    return find_salience(message.text) if message.role is Role.USER else None
 
 
-async def units_of(messages: Sequence[StoredMessage], reader: StoreReader) -> list[Unit]:
+async def load_units(messages: Sequence[StoredMessage], reader: StoreReader) -> list[Unit]:
     """The units that messages stand in, each once, at the place of the first of the messages.
 
     Of a message that is too long for one turn, the first passage stands for the unit.
@@ -89,7 +89,7 @@ async def units_of(messages: Sequence[StoredMessage], reader: StoreReader) -> li
     ]
 
 
-async def units_named(items: Iterable[Item], reader: StoreReader) -> dict[str, Unit]:
+async def make_units(items: Iterable[Item], reader: StoreReader) -> dict[str, Unit]:
     """Turns as units, by their ids."""
     turns = list(items)
     said = {one.id: one for one in await reader.messages({source for turn in turns for source in turn.sources})}
@@ -97,20 +97,20 @@ async def units_named(items: Iterable[Item], reader: StoreReader) -> dict[str, U
     return {turn.id: Unit(item=turn, messages=tuple(said[source] for source in turn.sources)) for turn in whole}
 
 
-async def in_context(units: Sequence[Unit], reader: StoreReader) -> tuple[Unit, ...]:
+async def add_context(units: Sequence[Unit], reader: StoreReader) -> tuple[Unit, ...]:
     """Units with what they answer: a message alone, with what somebody else said in the session within a day before."""
-    return tuple([await _in_context(unit, reader) for unit in units])
+    return tuple([await _add_context(unit, reader) for unit in units])
 
 
-async def _in_context(unit: Unit, reader: StoreReader) -> Unit:
+async def _add_context(unit: Unit, reader: StoreReader) -> Unit:
     first, *more = unit.messages
     said = [] if more else await reader.messages_before(first.session, first.position, 1)
-    asked = [one for one in said if one.speaker != first.speaker and abs(first.at - one.at) <= LATELY]
+    asked = [one for one in said if one.speaker != first.speaker and abs(first.at - one.at) <= CONTEXT_SPAN]
     turns = await reader.items_from([one.id for one in asked], [ItemKind.TURN])
     return replace(unit, before=turns[-1] if turns else None)
 
 
-async def nearest(
+async def find_nearest(
     reader: StoreReader, vector: Vector, kind: ItemKind, count: int, *, floor: float = -1.0
 ) -> list[tuple[Item, float]]:
     """Items of a kind that hold, with their cosines, the nearest first.
@@ -122,7 +122,7 @@ async def nearest(
         count: how many at most.
         floor: none with a lower cosine.
     """
-    probe = Probe(topic="", vector=vector, terms=np.empty(0, dtype=np.uint32))
+    probe = SearchProbe(topic="", vector=vector, terms=np.empty(0, dtype=np.uint32))
     search = await reader.search(probe, Scope(kinds=(kind,)), _OWN_MEANING)
     hits = await search.semantic(count)
     near = hits.scores >= floor
@@ -130,9 +130,9 @@ async def nearest(
     return [(item, scores[ref]) for ref, item in await search.load(hits.refs[near])]
 
 
-async def candidates(
+async def find_candidates(
     unit: Unit, vector: Vector, reader: StoreReader, *, k: int, floor: float
-) -> tuple[dict[str, Unit], list[Candidate]]:
+) -> tuple[dict[str, Unit], list[UnitCandidate]]:
     """The unit itself, first, and what its relevant set can be made of (equation 5); as units, and as candidates.
 
     Nothing is given where the unit has been forgotten between two looks.
@@ -144,26 +144,26 @@ async def candidates(
         k: how many of those kept before it are wanted at most, the nearest first.
         floor: the cosine below which none is.
     """
-    near, places = await _before(unit, vector, reader, k=k, floor=floor)
+    near, places = await _find_earlier(unit, vector, reader, k=k, floor=floor)
     found = [(unit.item, 1.0), *near]
-    told = await told_of((item for item, _ in found), reader)
-    units = await units_named((item for item, _ in found), reader)
+    told = await find_told_messages((item for item, _ in found), reader)
+    units = await make_units((item for item, _ in found), reader)
     if unit.id not in units:
         return {}, []
     return units, [
-        Candidate(
+        UnitCandidate(
             id=item.id,
             place=places[item.id],
             at=item.mentioned,
             cosine=cosine,
-            consolidated=not told.isdisjoint(item.sources),
+            is_consolidated=not told.isdisjoint(item.sources),
         )
         for item, cosine in found
         if item.id in units and item.id in places
     ]
 
 
-async def _before(
+async def _find_earlier(
     unit: Unit, vector: Vector, reader: StoreReader, *, k: int, floor: float
 ) -> tuple[list[tuple[Item, float]], dict[str, Place]]:
     """The units near one that were kept before it, and where they and it stand.
@@ -171,49 +171,51 @@ async def _before(
     In a bank that was filled at once most of what is near may have come later. So it is looked further and further,
     until there are enough from before, or nothing that is left reaches the floor.
     """
-    room = _MORE * k
+    room = _CUT_MARK * k
     while True:
-        found = await nearest(reader, vector, ItemKind.TURN, room, floor=floor)
-        places = await _places([unit.item, *(item for item, _ in found)], reader)
+        found = await find_nearest(reader, vector, ItemKind.TURN, room, floor=floor)
+        places = await _load_places([unit.item, *(item for item, _ in found)], reader)
         own = places.get(unit.id, (-1, 0))  # of one that is gone, nothing was before it
         before = [(item, cosine) for item, cosine in found if item.id in places and places[item.id] < own]
         if len(found) < room or len(before) >= k:
             return before[:k], places
-        room *= _MORE
+        room *= _CUT_MARK
 
 
-async def _places(turns: Sequence[Item], reader: StoreReader) -> dict[str, Place]:
+async def _load_places(turns: Sequence[Item], reader: StoreReader) -> dict[str, Place]:
     """Where turns stand: the place of their first message among those that were kept, and which passage they are."""
     kept = await reader.messages({turn.sources[0] for turn in turns})
     order = {message.id: at for at, message in enumerate(kept)}
     return {turn.id: (order[turn.sources[0]], turn.order) for turn in turns if turn.sources[0] in order}
 
 
-async def told_of(turns: Iterable[Item], reader: StoreReader) -> frozenset[str]:
+async def find_told_messages(turns: Iterable[Item], reader: StoreReader) -> frozenset[str]:
     """The ids of messages that episodes which hold tell of, of those that these turns came from."""
     sources = {source for turn in turns for source in turn.sources}
     episodes = await reader.items_from(sources, [ItemKind.EPISODE])
     return frozenset(source for episode in episodes for source in episode.sources if source in sources)
 
 
-def numbered(units: Sequence[Unit], characters: int) -> str:
+def number_units(units: Sequence[Unit], characters: int) -> str:
     """Units as a prompt shows them, numbered from 1, a line each; what is longer than so many characters is cut."""
-    return "\n".join(f"[{number}] {shown(unit, characters)}" for number, unit in enumerate(units, start=1))
+    return "\n".join(f"[{number}] {render_unit(unit, characters)}" for number, unit in enumerate(units, start=1))
 
 
-def shown(unit: Unit, characters: int) -> str:
+def render_unit(unit: Unit, characters: int) -> str:
     """When a unit was said, by whom, and what; its own lines are indented, so that none can pass for another unit.
 
     What it answers stands under it, in brackets.
     """
-    said = f"{weekday_and_time(unit.item.mentioned)}, {_said(unit.item, characters)}"
-    return said if unit.before is None else f"{said}\n    ({ANSWERING} {_said(unit.before, BESIDE_CHARACTERS)})"
+    said = f"{format_moment(unit.item.mentioned)}, {_render_words(unit.item, characters)}"
+    return (
+        said if unit.before is None else f"{said}\n    ({ANSWERING} {_render_words(unit.before, NEIGHBOUR_CHARACTERS)})"
+    )
 
 
-def _said(turn: Item, characters: int) -> str:
-    return f"{one_line(turn.speaker)}: {indented(cut_off(turn.text, characters))}"
+def _render_words(turn: Item, characters: int) -> str:
+    return f"{join_lines(turn.speaker)}: {indent_lines(cut_text(turn.text, characters))}"
 
 
-def cut_off(text: str, characters: int) -> str:
+def cut_text(text: str, characters: int) -> str:
     """At most so many characters of a text, with a word that it is not all."""
     return text if len(text) <= characters else f"{text[:characters].rstrip()} [cut off here]"

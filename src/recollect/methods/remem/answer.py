@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from recollect.answering.answers import NOTHING_FOUND, receipt_of
-from recollect.answering.evidence import one_line
+from recollect.answering.answers import NOTHING_FOUND, build_receipt
+from recollect.answering.evidence import join_lines
 from recollect.domain.answers import Answer, AnswerReceipt, Step
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Query
 from recollect.domain.usage import Usage
-from recollect.methods.remem.conclude import Conclusion, Recollected, Reflected, cited
-from recollect.methods.remem.observe import Numbered
-from recollect.methods.remem.plan import Planned
+from recollect.methods.remem.conclusion import Conclusion, RecollectionReply, TimelineReply, cite_items
+from recollect.methods.remem.observations import NumberedItem
+from recollect.methods.remem.planning import PlannedCall
 from recollect.models.language import Reply
 from recollect.store.protocol import StoreReader
 
@@ -24,10 +24,10 @@ FOUND_KINDS: Final = (ItemKind.GIST, ItemKind.TRIPLE)
 CONCLUDE: Final = "conclude"
 NO_ROOM: Final = "{left} of {found} gists and facts that were found do not fit into max_tokens"
 UNREAD: Final = (
-    "messages of which no gists or facts were made so far: {count}; `bank.reread()` has them read in the background, "
+    "messages of which no gists or facts were made so far: {count}; `bank.backfill()` has them read in the background, "
     "and `bank.work()` does at once what waits there"
 )
-UNMADE: Final = (
+NOT_INDEXED: Final = (
     "the bank holds no gists and no facts; a recipe such as remem makes them of what it retains, in the background, "
     "and `bank.work()` does at once what waits there"
 )
@@ -35,82 +35,84 @@ LEFT_OUT: Final = "the question leaves out gists and facts by their kinds, and t
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class RunResult:
     """All that an answer's receipt and trace are made of, but the last call.
 
     ``shown`` is the evidence that there was room for, of ``found`` in all; ``began`` is a moment on the performance
-    counter; ``lost`` is what failed calls have cost.
+    counter; ``failed_usage`` is what failed calls have cost.
     """
 
     query: Query
     reader: StoreReader
     began: float
-    shown: tuple[Numbered, ...] = ()
+    shown: tuple[NumberedItem, ...] = ()
     found: int = 0
     trace: tuple[Step, ...] = ()
-    replies: tuple[Reply[Planned], ...] = ()
-    lost: Usage = Usage()
+    replies: tuple[Reply[PlannedCall], ...] = ()
+    failed_usage: Usage = Usage()
     notes: tuple[str, ...] = ()
 
 
-async def nothing_known(query: Query, reader: StoreReader) -> bool:
+async def is_memory_empty(query: Query, reader: StoreReader) -> bool:
     """Whether there is nothing that a tool could find, however it is called."""
     kinds = [kind for kind in FOUND_KINDS if not query.scope.kinds or kind in query.scope.kinds]
     return not kinds or not await reader.items_of(kinds, superseded=True, limit=1)
 
 
-async def answered(ending: Ending, reply: Reply[Recollected] | Reply[Reflected] | None, seconds: float = 0.0) -> Answer:
+async def make_answer(
+    ending: RunResult, reply: Reply[RecollectionReply] | Reply[TimelineReply] | None, seconds: float = 0.0
+) -> Answer:
     """The answer of the last call, and what that took; ``None`` where nothing was found, and so there was no call."""
     if reply is None:
-        return await _abstained(ending)
+        return await _abstain(ending)
     said = reply.value
-    step = Step(action=CONCLUDE, detail=_reasons(said), seconds=seconds)
+    step = Step(action=CONCLUDE, detail=_render_reasoning(said), seconds=seconds)
     return Answer(
         text=said.answer,
         abstained=said.abstained,
-        citations=cited(said.citations, ending.shown),
+        citations=cite_items(said.citations, ending.shown),
         evidence=tuple(one.evidence for one in ending.shown),
         trace=(*ending.trace, step),
-        receipt=_receipt(ending, [*ending.replies, reply], (*_left_out(ending), *reply.notes)),
+        receipt=_build_receipt(ending, [*ending.replies, reply], (*_note_left_out(ending), *reply.notes)),
     )
 
 
-async def _abstained(ending: Ending) -> Answer:
-    notes = tuple(_left_out(ending)) or await _why_nothing(ending)
+async def _abstain(ending: RunResult) -> Answer:
+    notes = tuple(_note_left_out(ending)) or await _explain_nothing_found(ending)
     return Answer(
         text=NOTHING_FOUND,
         abstained=True,
         citations=(),
         evidence=(),
         trace=ending.trace,
-        receipt=_receipt(ending, ending.replies, notes),
+        receipt=_build_receipt(ending, ending.replies, notes),
     )
 
 
-async def _why_nothing(ending: Ending) -> tuple[str, ...]:
+async def _explain_nothing_found(ending: RunResult) -> tuple[str, ...]:
     """What a caller should know where nothing was found: that may be for want of reading, and not of memory."""
     kinds = ending.query.scope.kinds
     if kinds and not set(kinds) & set(FOUND_KINDS):
         return (LEFT_OUT,)
-    if unread := await ending.reader.unread():
+    if unread := await ending.reader.find_unread():
         return (UNREAD.format(count=len(unread)),)
-    return (UNMADE,) if await nothing_known(ending.query, ending.reader) else ()
+    return (NOT_INDEXED,) if await is_memory_empty(ending.query, ending.reader) else ()
 
 
-def _left_out(ending: Ending) -> tuple[str, ...]:
+def _note_left_out(ending: RunResult) -> tuple[str, ...]:
     left = ending.found - len(ending.shown)
     return (NO_ROOM.format(left=left, found=ending.found),) if left else ()
 
 
-def _reasons(said: Conclusion) -> str:
-    if isinstance(said, Recollected):
-        return one_line(said.reasoning)
+def _render_reasoning(said: Conclusion) -> str:
+    if isinstance(said, RecollectionReply):
+        return join_lines(said.reasoning)
     parts = (said.reasoning, f"timeline: {'; '.join(said.timeline)}", f"reflection: {said.reflection}")
-    return " ".join(map(one_line, parts))
+    return " ".join(map(join_lines, parts))
 
 
-Replies = Sequence[Reply[Planned] | Reply[Recollected] | Reply[Reflected]]
+Replies = Sequence[Reply[PlannedCall] | Reply[RecollectionReply] | Reply[TimelineReply]]
 
 
-def _receipt(ending: Ending, replies: Replies, notes: Sequence[str]) -> AnswerReceipt:
-    return receipt_of((), replies, ending.began, (*ending.notes, *notes), lost=ending.lost)
+def _build_receipt(ending: RunResult, replies: Replies, notes: Sequence[str]) -> AnswerReceipt:
+    return build_receipt((), replies, ending.began, (*ending.notes, *notes), failed_usage=ending.failed_usage)

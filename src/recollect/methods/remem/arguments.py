@@ -10,9 +10,9 @@ from typing import Final
 
 from recollect.domain.time import Interval, Precision
 from recollect.domain.triples import Aggregation, Comparison, Ordering, TimeFilter
-from recollect.methods.remem.schemas import Argument, Described, Tool, described
-from recollect.text.when import find_times
-from recollect.text.when.iso import read_date
+from recollect.methods.remem.schemas import Argument, Tool, ToolDescription, describe_tool
+from recollect.text.time_expressions import find_times
+from recollect.text.time_expressions.iso import parse_iso_date
 
 Value = str | int
 
@@ -23,12 +23,12 @@ _TO_THE_MINUTE: Final = re.compile(r"[T ]\d\d:\d\d(?!:\d)(?:Z|[+-]|\s*$)")
 _CLOCK: Final = re.compile(r",? (?P<hour>\d{1,2}):(?P<minute>\d{2})(?: ?(?P<half>[ap])m)?$", re.I)
 
 
-class Misunderstood(ValueError):
+class InvalidCall(ValueError):
     """A call that cannot be made as it stands; the message is for the model, and says what it can write instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ToolCall:
     """A call that has been understood; what it does not say is "" or ``None``.
 
     ``gist`` is a number that an observation has shown, or an item's id.
@@ -48,34 +48,37 @@ class Request:
     answer: str = ""
 
 
-def given(arguments: Mapping[str, object]) -> dict[str, object]:
+def drop_blank_arguments(arguments: Mapping[str, object]) -> dict[str, object]:
     """The arguments that say something: ``None`` and blank text count as left out.
 
     Raises:
         Misunderstood: a model has written something else than arguments by their names.
     """
     if not isinstance(arguments, Mapping):
-        raise Misunderstood(f"the arguments {arguments!r} are no JSON object of names and values")
-    return {name: value for name, value in arguments.items() if not _blank(value)}
+        raise InvalidCall(f"the arguments {arguments!r} are no JSON object of names and values")
+    return {name: value for name, value in arguments.items() if not _is_blank(value)}
 
 
-def understood(name: str, arguments: Mapping[str, object], now: datetime) -> Request:
+def parse_call(name: str, arguments: Mapping[str, object], now: datetime) -> ToolCall:
     """What a call means; dates without a zone are in that of ``now``.
 
     Raises:
         Misunderstood: there is no such tool or argument, something needed is missing, or something cannot be read.
     """
-    described_ = _tool(name)
-    read = {key: _read(_argument(described_, key), value) for key, value in given(arguments).items()}
-    _require(described_, read)
+    described_ = _find_tool(name)
+    read = {
+        key: _parse_value(_find_argument(described_, key), value)
+        for key, value in drop_blank_arguments(arguments).items()
+    }
+    _require_arguments(described_, read)
     texts = {key: str(read.get(key, "")) for key in ("query", *_PLACES, "answer")}
     limit = read.get("limit")
-    return Request(
+    return ToolCall(
         tool=described_.tool,
         gist=read.get("gist_id", ""),
-        when=_when(read, now),
-        limit=None if limit is None else _at_least("limit", limit, 1),
-        offset=_at_least("offset", read.get("offset", 0), 0),
+        when=_parse_time_filter(read, now),
+        limit=None if limit is None else _require_at_least("limit", limit, 1),
+        offset=_require_at_least("offset", read.get("offset", 0), 0),
         ordering=Ordering(str(read["ordering"])) if "ordering" in read else None,
         aggregation=Aggregation(str(read["aggregation"])) if "aggregation" in read else None,
         **texts,
@@ -91,22 +94,22 @@ def read_time(text: str, now: datetime) -> Interval:
         ValueError: it is no time that has a beginning and an end.
     """
     try:
-        return _in_iso(text, now.tzinfo)
+        return _parse_iso(text, now.tzinfo)
     except ValueError:
-        found = _in_words(text, now)
+        found = _parse_words(text, now)
     if found is None:
         raise ValueError(f"{text!r} is no time that can be read; write 2023, 2023-07, 2023-07-09 or May 2023")
     return found
 
 
-def _in_iso(text: str, zone: tzinfo | None) -> Interval:
-    time = read_date(text, zone)
+def _parse_iso(text: str, zone: tzinfo | None) -> Interval:
+    time = parse_iso_date(text, zone)
     if time.start is None or not _TO_THE_MINUTE.search(text):
         return time
     return replace(time, end=time.start + timedelta(minutes=1))
 
 
-def _in_words(text: str, now: datetime) -> Interval | None:
+def _parse_words(text: str, now: datetime) -> Interval | None:
     """What all of the words mean together; a day and a time of day are that minute."""
     clock = _CLOCK.search(text)
     words = text[: clock.start()] if clock else text
@@ -116,10 +119,10 @@ def _in_words(text: str, now: datetime) -> Interval | None:
     time = found[0].interval
     if time.start is None or time.end is None:
         return None
-    return time if clock is None else _minute(time, clock)
+    return time if clock is None else _minute_interval(time, clock)
 
 
-def _minute(day: Interval, clock: re.Match[str]) -> Interval | None:
+def _minute_interval(day: Interval, clock: re.Match[str]) -> Interval | None:
     """The minute of a day that gists begin with: "2:28 pm"."""
     hour, minute, half = int(clock["hour"]), int(clock["minute"]), (clock["half"] or "").lower()
     if half:
@@ -130,41 +133,41 @@ def _minute(day: Interval, clock: re.Match[str]) -> Interval | None:
     return Interval(start=start, end=start + timedelta(minutes=1), precision=Precision.INSTANT)
 
 
-def _blank(value: object) -> bool:
+def _is_blank(value: object) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _tool(name: str) -> Described:
+def _find_tool(name: str) -> ToolDescription:
     try:
-        return described(Tool(name))
+        return describe_tool(Tool(name))
     except ValueError:
-        raise Misunderstood(f"there is no tool {name!r}; there are: {', '.join(Tool)}") from None
+        raise InvalidCall(f"there is no tool {name!r}; there are: {', '.join(Tool)}") from None
 
 
-def _argument(tool: Described, name: str) -> Argument:
+def _find_argument(tool: ToolDescription, name: str) -> Argument:
     for argument in tool.arguments:
         if argument.name == name:
             return argument
     known = ", ".join(one.name for one in tool.arguments)
-    raise Misunderstood(f"{tool.tool} has no argument {name!r}; it takes: {known}")
+    raise InvalidCall(f"{tool.tool} has no argument {name!r}; it takes: {known}")
 
 
-def _read(argument: Argument, value: object) -> Value:
+def _parse_value(argument: Argument, value: object) -> Value:
     """The value of an argument, in its type; numbers may stand as text, and what is text as a number."""
     if argument.name == "gist_id":
-        return _whole(value) or _text(argument, value)
+        return _parse_integer(value) or _parse_text(argument, value)
     if argument.type == "integer":
-        number = _whole(value)
+        number = _parse_integer(value)
         if number is None:
-            raise Misunderstood(f"{argument.name} is {value!r}; it is a whole number, such as 1")
+            raise InvalidCall(f"{argument.name} is {value!r}; it is a whole number, such as 1")
         return number
-    text = _text(argument, value)
+    text = _parse_text(argument, value)
     if argument.choices and text not in argument.choices:
-        raise Misunderstood(f"{argument.name} is {text!r}; it is one of: {', '.join(argument.choices)}")
+        raise InvalidCall(f"{argument.name} is {text!r}; it is one of: {', '.join(argument.choices)}")
     return text
 
 
-def _whole(value: object) -> int | None:
+def _parse_integer(value: object) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, float) and value.is_integer():
@@ -174,48 +177,48 @@ def _whole(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _text(argument: Argument, value: object) -> str:
+def _parse_text(argument: Argument, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise Misunderstood(f"{argument.name} is {value!r}; it is text")
+        raise InvalidCall(f"{argument.name} is {value!r}; it is text")
     return str(value).strip().encode("utf-8", "replace").decode()  # half a character can be neither stored nor found
 
 
-def _require(tool: Described, read: Mapping[str, Value]) -> None:
+def _require_arguments(tool: ToolDescription, read: Mapping[str, Value]) -> None:
     missing = [one.name for one in tool.arguments if one.required and one.name not in read]
     if missing:
-        raise Misunderstood(f"{tool.tool} needs {' and '.join(missing)}")
+        raise InvalidCall(f"{tool.tool} needs {' and '.join(missing)}")
     if tool.tool is Tool.ENTITY and not any(place in read for place in _PLACES):
-        raise Misunderstood(f"{tool.tool} needs at least one of {', '.join(_PLACES)}")
+        raise InvalidCall(f"{tool.tool} needs at least one of {', '.join(_PLACES)}")
 
 
-def _when(read: Mapping[str, Value], now: datetime) -> TimeFilter | None:
-    start, end = _time("start_time", read, now), _time("end_time", read, now)
+def _parse_time_filter(read: Mapping[str, Value], now: datetime) -> TimeFilter | None:
+    start, end = _parse_time("start_time", read, now), _parse_time("end_time", read, now)
     if start is None and end is None:
         return None
     # An operator without its time has no effect, so that two calls that mean the same are the same.
     return TimeFilter(
         start=start,
-        start_operator=_operator("start_operator", read if start else {}),
+        start_operator=_parse_operator("start_operator", read if start else {}),
         end=end,
-        end_operator=_operator("end_operator", read if end else {}),
+        end_operator=_parse_operator("end_operator", read if end else {}),
     )
 
 
-def _operator(name: str, read: Mapping[str, Value]) -> Comparison:
+def _parse_operator(name: str, read: Mapping[str, Value]) -> Comparison:
     return Comparison(str(read[name])) if name in read else _OPERATORS[name]
 
 
-def _time(name: str, read: Mapping[str, Value], now: datetime) -> Interval | None:
+def _parse_time(name: str, read: Mapping[str, Value], now: datetime) -> Interval | None:
     if name not in read:
         return None
     try:
         return read_time(str(read[name]), now)
     except ValueError as exc:
-        raise Misunderstood(f"{name}: {exc}") from exc
+        raise InvalidCall(f"{name}: {exc}") from exc
 
 
-def _at_least(name: str, value: Value, least: int) -> int:
+def _require_at_least(name: str, value: Value, least: int) -> int:
     number = int(value)
     if number < least:
-        raise Misunderstood(f"{name} is {number}; it is at least {least}")
+        raise InvalidCall(f"{name} is {number}; it is at least {least}")
     return min(number, _MOST)

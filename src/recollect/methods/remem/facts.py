@@ -6,64 +6,64 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from recollect.answering.evidence import one_line
+from recollect.answering.evidence import join_lines
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.triples import Triple
-from recollect.methods.remem.gists import last_of, order_of, shown_parts, sources_of
-from recollect.methods.remem.replies import ExtractedFact, ExtractedFacts, times_in
-from recollect.models.language import Prompt, Role
+from recollect.methods.remem.extraction_replies import ExtractedTriple, ExtractedTriples, read_fact_times
+from recollect.methods.remem.gists import compute_order, find_last_message, find_sources, render_chunk_parts
+from recollect.models.language import ModelRole, Prompt
 from recollect.retain.chunks import Chunk
 from recollect.retain.triples import occurrences_of, text_of
-from recollect.text.fence import DATA_RULE, fenced
+from recollect.text.fencing import DATA_RULE, fence_text
 
 FACTS: Final = "remem.facts"
 
 
-def check_facts(reply: ExtractedFacts, chunk: Chunk) -> None:
+def check_facts(reply: ExtractedTriples, chunk: Chunk) -> None:
     """Hold a reply against the messages that were shown.
 
     Raises:
         ValueError: a number is that of no message, or a fact comes from earlier messages alone.
     """
     for number, fact in enumerate(reply.facts, start=1):
-        chunk.require(fact.messages, f"fact {number}")
+        chunk.require_numbers(fact.messages, f"fact {number}")
 
 
-def triple_id(chunk: Chunk, n: int) -> str:
+def make_triple_id(chunk: Chunk, n: int) -> str:
     """The id of a chunk's ``n``-th triple, from 0, whatever it says."""
     return f"triple:{chunk.key}:{n}"
 
 
-def triples_of(reply: ExtractedFacts, chunk: Chunk, now: datetime) -> list[Item]:
+def make_triples(reply: ExtractedTriples, chunk: Chunk, now: datetime) -> list[Item]:
     """The items that a reply becomes, in its order; it has passed :func:`check_facts`.
 
     When it was said, the paper's ``record_time``, is the message's own, whatever the model makes of it.
     """
-    return [_item(fact, n, chunk, now) for n, fact in enumerate(reply.facts)]
+    return [_make_item(fact, n, chunk, now) for n, fact in enumerate(reply.facts)]
 
 
-def _item(fact: ExtractedFact, n: int, chunk: Chunk, now: datetime) -> Item:
-    cited = chunk.cited(fact.messages)
-    said = last_of(cited)
-    start, end = times_in(fact, said.at.tzinfo)
+def _make_item(fact: ExtractedTriple, n: int, chunk: Chunk, now: datetime) -> Item:
+    cited = chunk.get_messages(fact.messages)
+    said = find_last_message(cited)
+    start, end = read_fact_times(fact, said.at.tzinfo)
     triple = Triple(
-        subject=one_line(fact.subject),
-        predicate=one_line(fact.predicate),
-        object=one_line(fact.object),
+        subject=join_lines(fact.subject),
+        predicate=join_lines(fact.predicate),
+        object=join_lines(fact.object),
         start=start,
         end=end,
     )
     text = text_of(triple)
     return Item(
-        id=triple_id(chunk, n),
+        id=make_triple_id(chunk, n),
         kind=ItemKind.TRIPLE,
         text=text,
         session=chunk.session,
         speaker=cited[0].speaker,
-        sources=sources_of(text, cited, chunk),
+        sources=find_sources(text, cited, chunk),
         mentioned=said.at,
         recorded=now,
-        order=order_of(cited, n),
+        order=compute_order(cited, n),
         occurrences=occurrences_of(triple),
         triple=triple,
     )
@@ -107,10 +107,12 @@ comes from them alone.
 {DATA_RULE}"""
 
 
-def fact_prompt(chunk: Chunk, gists: Sequence[Item], names: Sequence[str]) -> Prompt:
+def build_fact_prompt(chunk: Chunk, gists: Sequence[Item], names: Sequence[str]) -> Prompt:
     """What is asked of a chunk when its gists are known; ``names`` are in use in the bank."""
-    parts = shown_parts(chunk, names)
+    parts = render_chunk_parts(chunk, names)
     if gists:
         lines = [f"[g{number}] {gist.text}" for number, gist in enumerate(gists, start=1)]
-        parts.append(fenced("gists", "\n".join(lines)))
-    return Prompt(role=Role.EXTRACT, operation=FACTS, subject=chunk.subject, system=_SYSTEM, text="\n\n".join(parts))
+        parts.append(fence_text("gists", "\n".join(lines)))
+    return Prompt(
+        role=ModelRole.EXTRACT, operation=FACTS, subject=chunk.subject, system=_SYSTEM, text="\n\n".join(parts)
+    )

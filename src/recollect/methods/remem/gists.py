@@ -7,21 +7,21 @@ from collections.abc import Container, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from recollect.answering.evidence import one_line
-from recollect.answering.reading import shown_chunk
+from recollect.answering.evidence import join_lines
+from recollect.answering.reading import render_chunk
 from recollect.domain.items import Item, ItemKind, Occurrence
 from recollect.domain.messages import StoredMessage
-from recollect.methods.remem.replies import ExtractedGist, ExtractedGists
-from recollect.models.language import Prompt, Role
-from recollect.retain.chunks import Chunk, quoted
+from recollect.methods.remem.extraction_replies import ExtractedGist, ExtractedGists
+from recollect.models.language import ModelRole, Prompt
+from recollect.retain.chunks import Chunk, find_quoted
 from recollect.retain.extract import MOST_NAMES
-from recollect.retain.resolve import Found
+from recollect.retain.resolve import NameOccurrence
 from recollect.retain.triples import PLACES
-from recollect.text.fence import DATA_RULE, fenced
+from recollect.text.fencing import DATA_RULE, fence_text
 from recollect.text.names import find_names
-from recollect.text.when import describe
-from recollect.text.when.iso import read_checked
-from recollect.text.when.words import ENGLISH_MONTHS
+from recollect.text.time_expressions import describe_interval
+from recollect.text.time_expressions.iso import parse_iso_span_checked
+from recollect.text.time_expressions.words import ENGLISH_MONTHS
 
 GISTS: Final = "remem.gists"
 
@@ -35,67 +35,69 @@ def check_gists(reply: ExtractedGists, chunk: Chunk) -> None:
         ValueError: a number is that of no message, or a gist comes from earlier messages alone.
     """
     for number, gist in enumerate(reply.gists, start=1):
-        chunk.require(gist.messages, f"gist {number}")
-        if not any(map(str.isalnum, _unstamped(gist.text))):
+        chunk.require_numbers(gist.messages, f"gist {number}")
+        if not any(map(str.isalnum, _strip_stamp(gist.text))):
             raise ValueError(f"gist {number} is empty but for its time")
 
 
-def gist_id(chunk: Chunk, n: int) -> str:
+def make_gist_id(chunk: Chunk, n: int) -> str:
     """The id of a chunk's ``n``-th gist, from 0, whatever it says."""
     return f"gist:{chunk.key}:{n}"
 
 
-def gists_of(reply: ExtractedGists, chunk: Chunk, now: datetime) -> list[Item]:
+def make_gists(reply: ExtractedGists, chunk: Chunk, now: datetime) -> list[Item]:
     """The items that a reply becomes, in its order; it has passed :func:`check_gists`."""
-    return [_gist(gist, n, chunk, now) for n, gist in enumerate(reply.gists)]
+    return [_make_gist(gist, n, chunk, now) for n, gist in enumerate(reply.gists)]
 
 
-def _gist(gist: ExtractedGist, n: int, chunk: Chunk, now: datetime) -> Item:
-    cited = chunk.cited(gist.messages)
-    said = last_of(cited)
-    words = _unstamped(gist.text)
-    span = read_checked(gist.start, gist.end, said.at.tzinfo)
+def _make_gist(gist: ExtractedGist, n: int, chunk: Chunk, now: datetime) -> Item:
+    cited = chunk.get_messages(gist.messages)
+    said = find_last_message(cited)
+    words = _strip_stamp(gist.text)
+    span = parse_iso_span_checked(gist.start, gist.end, said.at.tzinfo)
     return Item(
-        id=gist_id(chunk, n),
+        id=make_gist_id(chunk, n),
         kind=ItemKind.GIST,
-        text=stamped(words, said.at),
+        text=stamp_text(words, said.at),
         session=chunk.session,
         speaker=cited[0].speaker,
-        sources=sources_of(words, cited, chunk),
+        sources=find_sources(words, cited, chunk),
         mentioned=said.at,
         recorded=now,
-        order=order_of(cited, n),
-        occurrences=() if span is None else (Occurrence(words=describe(span), interval=span),),
+        order=compute_order(cited, n),
+        occurrences=() if span is None else (Occurrence(words=describe_interval(span), interval=span),),
     )
 
 
-def stamped(words: str, at: datetime) -> str:
+def stamp_text(words: str, at: datetime) -> str:
     """A gist as it is kept: after the moment of its message, "[20 January 2025, 2:28 pm] ..."."""
     hour = f"{at.hour % 12 or 12}:{at.minute:02} {'pm' if at.hour >= 12 else 'am'}"
     return f"[{at.day} {ENGLISH_MONTHS[at.month - 1]} {at.year}, {hour}] {words}"
 
 
-def last_of(cited: Sequence[StoredMessage]) -> StoredMessage:
+def find_last_message(cited: Sequence[StoredMessage]) -> StoredMessage:
     """The message with which all of it had been said."""
     return max(cited, key=lambda message: message.position)
 
 
-def order_of(cited: Sequence[StoredMessage], n: int) -> int:
+def compute_order(cited: Sequence[StoredMessage], n: int) -> int:
     return min(message.position for message in cited) * PLACES + n
 
 
-def sources_of(words: str, cited: Sequence[StoredMessage], chunk: Chunk) -> tuple[str, ...]:
+def find_sources(words: str, cited: Sequence[StoredMessage], chunk: Chunk) -> tuple[str, ...]:
     """The ids of the messages that it names, and of those that it repeats without naming them."""
-    return tuple(message.id for message in (*cited, *quoted(words, cited, chunk.shown)))
+    return tuple(message.id for message in (*cited, *find_quoted(words, cited, chunk.all_messages)))
 
 
-def _unstamped(text: str) -> str:
+def _strip_stamp(text: str) -> str:
     """A gist without a time that the model has set before it: ours stands there."""
     found = _STAMP.match(text)
-    return one_line(text[found.end() :] if found else text)
+    return join_lines(text[found.end() :] if found else text)
 
 
-def found_in(gists: Sequence[Item], people: frozenset[str], known: Container[str]) -> Iterator[Found]:
+def find_name_occurrences(
+    gists: Sequence[Item], people: frozenset[str], known: Container[str]
+) -> Iterator[NameOccurrence]:
     """The names in gists, as resolution takes them; ``people`` are the speakers, ``known`` names met before."""
     for gist in gists:
         words = gist.text.partition("] ")[2]  # without the month of its time
@@ -103,13 +105,13 @@ def found_in(gists: Sequence[Item], people: frozenset[str], known: Container[str
         kept = dict(list(names.items())[:MOST_NAMES])
         for surface, kind in kept.items():
             together = tuple(other for other in kept if other != surface)
-            yield Found(item=gist.id, surface=surface, kind=kind, at=gist.mentioned, together=together)
+            yield NameOccurrence(item=gist.id, surface=surface, kind=kind, at=gist.mentioned, other_names=together)
 
 
-def shown_parts(chunk: Chunk, names: Sequence[str]) -> list[str]:
+def render_chunk_parts(chunk: Chunk, names: Sequence[str]) -> list[str]:
     """The parts of a prompt that hold names in use, and the chunk's messages."""
-    known = [fenced("known_names", "\n".join(map(one_line, names)))] if names else []
-    return [*known, *shown_chunk(chunk)]
+    known = [fence_text("known_names", "\n".join(map(join_lines, names)))] if names else []
+    return [*known, *render_chunk(chunk)]
 
 
 _SYSTEM: Final = f"""You read a stretch of conversation and write down its gists, from which it will be remembered: \
@@ -150,12 +152,12 @@ no gist.
 {DATA_RULE}"""
 
 
-def gist_prompt(chunk: Chunk, names: Sequence[str]) -> Prompt:
+def build_gist_prompt(chunk: Chunk, names: Sequence[str]) -> Prompt:
     """What is asked of a chunk first; ``names`` are in use in the bank."""
     return Prompt(
-        role=Role.EXTRACT,
+        role=ModelRole.EXTRACT,
         operation=GISTS,
         subject=chunk.subject,
         system=_SYSTEM,
-        text="\n\n".join(shown_parts(chunk, names)),
+        text="\n\n".join(render_chunk_parts(chunk, names)),
     )

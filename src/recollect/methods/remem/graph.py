@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.links import Link, LinkKind
-from recollect.domain.queries import Probe, Scope
+from recollect.domain.queries import Scope, SearchProbe
 from recollect.domain.signals import Weights
 from recollect.methods.remem.settings import IndexSettings
 from recollect.store.protocol import StoreReader
@@ -29,7 +29,7 @@ _DIGITS: Final = 6  # of a weight: those after it are of how many others a gist 
 Vector = NDArray[np.float64]
 
 
-def context_links(gists: Sequence[Item], triples: Sequence[Item]) -> Iterator[Link]:
+def make_context_links(gists: Sequence[Item], triples: Sequence[Item]) -> Iterator[Link]:
     """Every gist of a chunk to every triple of it (Algorithm 1, lines 12 to 14); heavier where a message is shared."""
     for gist in gists:
         for triple in triples:
@@ -38,7 +38,7 @@ def context_links(gists: Sequence[Item], triples: Sequence[Item]) -> Iterator[Li
             yield Link(source=gist.id, target=triple.id, kind=LinkKind.CONTEXT, weight=weight)
 
 
-async def synonymy_links(
+async def make_synonymy_links(
     gists: Sequence[IndexedItem], reader: StoreReader, settings: IndexSettings, *, without: frozenset[str]
 ) -> list[Link]:
     """New gists to those most like them, in the bank and before them in the batch (Algorithm 1, lines 15 to 17).
@@ -47,36 +47,38 @@ async def synonymy_links(
     """
     if not settings.synonyms:
         return []
-    near = [await _near(entry, reader, settings, without) for entry in gists]
+    near = [await _find_near_gists(entry, reader, settings, without) for entry in gists]
     known = await reader.vectors({id_ for ids in near for id_ in ids})
-    kept = {id_: _as_kept(vector) for id_, vector in known.items()}
-    return await asyncio.to_thread(_joined, gists, near, kept, settings)
+    kept = {id_: _round_as_stored(vector) for id_, vector in known.items()}
+    return await asyncio.to_thread(_link_near_gists, gists, near, kept, settings)
 
 
-def _joined(
+def _link_near_gists(
     gists: Sequence[IndexedItem], near: Sequence[Sequence[str]], kept: Mapping[str, Vector], settings: IndexSettings
 ) -> list[Link]:
     """Each gist to those near it that are kept, and to those before it; a batch may have hundreds."""
     batch = [entry.item.id for entry in gists]
-    vectors = np.array([_as_kept(entry.vector) for entry in gists])
+    vectors = np.array([_round_as_stored(entry.vector) for entry in gists])
     links: list[Link] = []
     for place, id_ in enumerate(batch):
         there = [other for other in near[place] if other in kept]
         others = np.array([kept[other] for other in there]).reshape(len(there), vectors.shape[1])
         cosines = np.concatenate([others @ vectors[place], vectors[:place] @ vectors[place]])
-        links.extend(_synonyms(id_, [*there, *batch[:place]], cosines, settings))
+        links.extend(_make_synonyms(id_, [*there, *batch[:place]], cosines, settings))
     return links
 
 
-async def _near(entry: IndexedItem, reader: StoreReader, settings: IndexSettings, without: frozenset[str]) -> list[str]:
-    probe = Probe(topic="", vector=entry.vector, terms=np.empty(0, dtype=np.uint32))
+async def _find_near_gists(
+    entry: IndexedItem, reader: StoreReader, settings: IndexSettings, without: frozenset[str]
+) -> list[str]:
+    probe = SearchProbe(topic="", vector=entry.vector, terms=np.empty(0, dtype=np.uint32))
     search = await reader.search(probe, Scope(kinds=(ItemKind.GIST,), exclude=without), _OWN_MEANING)
     hits = await search.semantic(settings.synonyms)
     alike = hits.refs[hits.scores >= settings.theta_syn - 2 * _ROUNDING]
     return [item.id for _, item in await search.load(alike)]
 
 
-def _synonyms(id_: str, others: Sequence[str], cosines: Vector, settings: IndexSettings) -> list[Link]:
+def _make_synonyms(id_: str, others: Sequence[str], cosines: Vector, settings: IndexSettings) -> list[Link]:
     """A gist to the most alike of others, at most so many, and only where they are alike enough."""
     enough = np.flatnonzero(cosines >= settings.theta_syn - _ROUNDING).tolist()
     alike = {others[at]: min(round(float(cosines[at]), _DIGITS), 1.0) for at in enough}
@@ -84,6 +86,6 @@ def _synonyms(id_: str, others: Sequence[str], cosines: Vector, settings: IndexS
     return [Link(source=id_, target=other, kind=LinkKind.SYNONYMY, weight=alike[other]) for other in chosen]
 
 
-def _as_kept(vector: NDArray[np.float32]) -> Vector:
+def _round_as_stored(vector: NDArray[np.float32]) -> Vector:
     """A vector as the store gives it back, so that gists of one batch are as alike as if each had been kept before."""
     return vector.astype(np.float16).astype(np.float64)

@@ -6,28 +6,30 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from recollect.domain.queries import Scope
-from recollect.domain.triples import Aggregation, TriplePattern, phrase_key
-from recollect.methods.remem.arguments import Request
+from recollect.domain.triples import Aggregation, TriplePattern, fold_phrase
+from recollect.methods.remem.arguments import ToolCall
 from recollect.store.capabilities import TripleReader
 from recollect.store.protocol import EntityTables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ResolvedPattern:
     """The triples that are looked for; ``note`` says where that is not what was asked for, or why there are none."""
 
     pattern: TriplePattern
     note: str = ""
 
 
-def pattern_of(request: Request) -> TriplePattern:
+def make_pattern(request: ToolCall) -> TriplePattern:
     """The phrases that a call names."""
     return TriplePattern(
-        subjects=_named(request.subject), predicates=_named(request.predicate), objects=_named(request.object)
+        subjects=_only_phrase(request.subject),
+        predicates=_only_phrase(request.predicate),
+        objects=_only_phrase(request.object),
     )
 
 
-async def wanted(request: Request, reader: TripleReader, scope: Scope) -> Wanted:
+async def resolve_pattern(request: ToolCall, reader: TripleReader, scope: Scope) -> ResolvedPattern:
     """What to look for: the phrases of the call; of a subject or object that no fact has, the entity's other names.
 
     Args:
@@ -35,64 +37,64 @@ async def wanted(request: Request, reader: TripleReader, scope: Scope) -> Wanted
         reader: the bank.
         scope: in which triples, ``when`` included; without ``when``, the same decides whether a phrase is known.
     """
-    asked = pattern_of(request)
-    if await _count(asked, reader, scope):
-        return Wanted(pattern=asked)
+    asked = make_pattern(request)
+    if await _count_matches(asked, reader, scope):
+        return ResolvedPattern(pattern=asked)
     whenever = replace(scope, when=None)
-    subjects, about_subject = await _known("subject", request.subject, reader, whenever)
-    objects, about_object = await _known("object", request.object, reader, whenever)
-    about_predicate = await _unknown_predicate(request.predicate, reader, whenever)
+    subjects, about_subject = await _resolve_phrase("subject", request.subject, reader, whenever)
+    objects, about_object = await _resolve_phrase("object", request.object, reader, whenever)
+    about_predicate = await _explain_unknown_predicate(request.predicate, reader, whenever)
     pattern = replace(asked, subjects=subjects, objects=objects)
     notes = [note for note in (about_subject, about_predicate, about_object) if note]
     if not notes:
-        notes = [await _why_none(asked, reader, scope)]
-    return Wanted(pattern=pattern, note=" ".join(notes))
+        notes = [await _explain_no_match(asked, reader, scope)]
+    return ResolvedPattern(pattern=pattern, note=" ".join(notes))
 
 
-async def _known(place: str, phrase: str, reader: TripleReader, scope: Scope) -> tuple[tuple[str, ...], str]:
+async def _resolve_phrase(place: str, phrase: str, reader: TripleReader, scope: Scope) -> tuple[tuple[str, ...], str]:
     """What to look for in a place, and a word on it where that is not the phrase itself."""
-    named = _named(phrase)
-    if not named or await _count(_only(place, named), reader, scope):
+    named = _only_phrase(phrase)
+    if not named or await _count_matches(_pattern_for(place, named), reader, scope):
         return named, ""
-    others = other_names(phrase, await reader.entity_tables())
-    found = [name for name in others if await _count(_only(place, (name,)), reader, scope)]
+    others = find_other_names(phrase, await reader.entity_tables())
+    found = [name for name in others if await _count_matches(_pattern_for(place, (name,)), reader, scope)]
     if not found:
         return named, f"No fact has the {place} {phrase!r}; the retrieving tools find phrases that facts have."
     meant = " and ".join(map(repr, found))
     return tuple(found), f"No fact has the {place} {phrase!r}; who is called so is also called {meant}: shown for that."
 
 
-async def _unknown_predicate(phrase: str, reader: TripleReader, scope: Scope) -> str:
-    if not phrase or await _count(TriplePattern(predicates=(phrase,)), reader, scope):
+async def _explain_unknown_predicate(phrase: str, reader: TripleReader, scope: Scope) -> str:
+    if not phrase or await _count_matches(TriplePattern(predicates=(phrase,)), reader, scope):
         return ""
     return f"No fact has the predicate {phrase!r}; the retrieving tools find predicates that facts have."
 
 
-async def _why_none(pattern: TriplePattern, reader: TripleReader, scope: Scope) -> str:
+async def _explain_no_match(pattern: TriplePattern, reader: TripleReader, scope: Scope) -> str:
     """Why nothing fits, though each phrase is some fact's."""
     if scope.when is None:
         return "Each of the phrases is some fact's, but no fact has all of them."
-    count = await _count(pattern, reader, replace(scope, when=None))
+    count = await _count_matches(pattern, reader, replace(scope, when=None))
     return f"At these times nothing fits; {count} at any time."
 
 
-def other_names(phrase: str, tables: EntityTables) -> tuple[str, ...]:
+def find_other_names(phrase: str, tables: EntityTables) -> tuple[str, ...]:
     """What else those are called who are called so, each name once, in the order of the tables."""
-    key = phrase_key(phrase)
+    key = fold_phrase(phrase)
     names = [(entity.id, entity.name) for entity in tables.entities] + [(id_, name) for id_, name, _ in tables.aliases]
-    meant = {id_ for id_, name in names if phrase_key(name) == key}
-    others = {phrase_key(name): name for id_, name in reversed(names) if id_ in meant}
+    meant = {id_ for id_, name in names if fold_phrase(name) == key}
+    others = {fold_phrase(name): name for id_, name in reversed(names) if id_ in meant}
     others.pop(key, None)
     return tuple(reversed(others.values()))
 
 
-def _named(phrase: str) -> tuple[str, ...]:
+def _only_phrase(phrase: str) -> tuple[str, ...]:
     return (phrase,) if phrase else ()
 
 
-def _only(place: str, phrases: Iterable[str]) -> TriplePattern:
+def _pattern_for(place: str, phrases: Iterable[str]) -> TriplePattern:
     return TriplePattern(subjects=tuple(phrases)) if place == "subject" else TriplePattern(objects=tuple(phrases))
 
 
-async def _count(pattern: TriplePattern, reader: TripleReader, scope: Scope) -> int:
+async def _count_matches(pattern: TriplePattern, reader: TripleReader, scope: Scope) -> int:
     return await reader.count_triples(pattern, scope, Aggregation.COUNT)

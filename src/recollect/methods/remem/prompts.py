@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from recollect.answering.answers import the_present
-from recollect.answering.evidence import indented
+from recollect.answering.answers import render_present
+from recollect.answering.evidence import indent_lines
 from recollect.domain.queries import Query
-from recollect.methods.remem.observe import Numbered, Observation, called, told
+from recollect.methods.remem.observations import NumberedItem, Observation, render_call, render_observation
 from recollect.methods.remem.schemas import TOOLS, Tool
-from recollect.models.language import Prompt, Role
-from recollect.text.fence import DATA_RULE, fenced
+from recollect.models.language import ModelRole, Prompt
+from recollect.text.fencing import DATA_RULE, fence_text
 
 STEP: Final = "remem.step"
 ANSWER: Final = "remem.answer"
@@ -20,7 +20,7 @@ SINGLE: Final = "remem.single"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class CompletedStep:
     """A step that was done: what was thought, and what came of the call; ``seconds`` is what both took."""
 
     thought: str
@@ -30,15 +30,15 @@ class Done:
     @property
     def call(self) -> str:
         """The call in one line."""
-        return called(self.observation.tool, self.observation.arguments)
+        return render_call(self.observation.tool, self.observation.arguments)
 
 
-def _arguments_told() -> str:
+def _describe_arguments() -> str:
     each = {one.name: one.description for tool in TOOLS for one in tool.arguments}
     return "\n".join(f"- {name}: {description}" for name, description in each.items())
 
 
-def _tools_told() -> str:
+def _describe_tools() -> str:
     return "\n".join(
         f"- {one.tool}({', '.join(argument.name for argument in one.arguments)}): {one.description}" for one in TOOLS
     )
@@ -53,10 +53,10 @@ _STEP: Final = f"""You search a memory step by step until a question can be answ
 one tool, and see what comes of it.
 
 Tools:
-{_tools_told()}
+{_describe_tools()}
 
 Their arguments:
-{_arguments_told()}
+{_describe_arguments()}
 
 How to search:
 - Look around first, with {Tool.SEMANTIC}; with {Tool.LEXICAL} where the question is about names or identifiers. What \
@@ -89,25 +89,27 @@ What to give:
 {DATA_RULE}"""
 
 
-def step_prompt(query: Query, done: Sequence[Done], shown: Iterable[Numbered], step: int, steps: int) -> Prompt:
+def build_step_prompt(
+    query: Query, steps_done: Sequence[CompletedStep], shown: Iterable[NumberedItem], step: int, steps: int
+) -> Prompt:
     """What is asked at a step: all steps so far, the question, and how many steps are left.
 
     ``shown`` is what there is room to show of all that was observed; ``step`` counts from 1 to ``steps``.
     """
     numbers = frozenset(one.number for one in shown)
-    history = [line for number, one in enumerate(done, start=1) for line in _told(number, one, numbers)]
-    parts = [*history, the_present(query), fenced("question", query.text), _directive(step, steps)]
-    return _prompt(query, STEP, _STEP, parts)
+    history = [line for number, one in enumerate(steps_done, start=1) for line in _render_step(number, one, numbers)]
+    parts = [*history, render_present(query), fence_text("question", query.text), _render_directive(step, steps)]
+    return _build_prompt(query, STEP, _STEP, parts)
 
 
-def _told(number: int, done: Done, numbers: frozenset[int]) -> Iterator[str]:
+def _render_step(number: int, done: CompletedStep, numbers: frozenset[int]) -> Iterator[str]:
     yield f"Step {number}:"
-    yield fenced("thought", indented(done.thought))
-    yield fenced("call", done.call)
-    yield fenced("observation", told(done.observation, numbers))
+    yield fence_text("thought", indent_lines(done.thought))
+    yield fence_text("call", done.call)
+    yield fence_text("observation", render_observation(done.observation, numbers))
 
 
-def _directive(step: int, steps: int) -> str:
+def _render_directive(step: int, steps: int) -> str:
     if step == steps:
         return f"This is step {step} of {steps}, the last one: only {Tool.ANSWER} is left."
     return f"This is step {step} of {steps}; the last one can only be {Tool.ANSWER}."
@@ -140,7 +142,7 @@ first.
 something counted wrongly? Say what has to be mended, and mend it; the answer comes after that."""
 
 
-def _answer_system(beginning: str, *, tiser: bool) -> str:
+def _build_answer_system(beginning: str, *, tiser: bool) -> str:
     return f"{beginning}\n\n{_RULES.format(fields=_TISER if tiser else _REASONING)}"
 
 
@@ -150,31 +152,33 @@ thought on its way, and the answer that it would give, may be there too: the evi
 _SINGLE: Final = f"""You answer a question from what a memory holds that is nearest to it in meaning. {_MEMORY}"""
 
 
-def answer_prompt(
-    query: Query, done: Sequence[Done], shown: Sequence[Numbered], draft: str, *, tiser: bool = False
+def build_answer_prompt(
+    query: Query, done: Sequence[CompletedStep], shown: Sequence[NumberedItem], draft: str, *, tiser: bool = False
 ) -> Prompt:
     """What is asked at the end: all the evidence that there is room for, counts, thoughts, and the agent's answer."""
     counts = [f"{one.call}: {one.observation.number}" for one in done if one.observation.number is not None]
     sections = (
-        ("evidence", [one.line for one in shown]),
+        ("evidence", [one.render for one in shown]),
         ("counted", counts),
-        ("thoughts", [f"- {indented(one.thought)}" for one in done if one.thought.strip()]),
-        ("draft", [indented(draft)] if draft.strip() else []),
+        ("thoughts", [f"- {indent_lines(one.thought)}" for one in done if one.thought.strip()]),
+        ("draft", [indent_lines(draft)] if draft.strip() else []),
     )
-    return _prompt(query, ANSWER, _answer_system(_SYNTHESIS, tiser=tiser), _asked(query, sections))
+    return _build_prompt(query, ANSWER, _build_answer_system(_SYNTHESIS, tiser=tiser), _render_request(query, sections))
 
 
-def single_prompt(query: Query, shown: Sequence[Numbered]) -> Prompt:
+def build_single_prompt(query: Query, shown: Sequence[NumberedItem]) -> Prompt:
     """What is asked in one pass: the gists and facts nearest to the question."""
-    sections = (("evidence", [one.line for one in shown]),)
-    return _prompt(query, SINGLE, _answer_system(_SINGLE, tiser=False), _asked(query, sections))
+    sections = (("evidence", [one.render for one in shown]),)
+    return _build_prompt(query, SINGLE, _build_answer_system(_SINGLE, tiser=False), _render_request(query, sections))
 
 
-def _asked(query: Query, sections: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+def _render_request(query: Query, sections: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
     """The sections that have lines, each fenced, the present and the question."""
-    told_ = [fenced(name, "\n".join(lines)) for name, lines in sections if lines]
-    return [*told_, the_present(query), fenced("question", query.text)]
+    told_ = [fence_text(name, "\n".join(lines)) for name, lines in sections if lines]
+    return [*told_, render_present(query), fence_text("question", query.text)]
 
 
-def _prompt(query: Query, operation: str, system: str, parts: Iterable[str]) -> Prompt:
-    return Prompt(role=Role.ANSWER, operation=operation, subject=query.text, system=system, text="\n\n".join(parts))
+def _build_prompt(query: Query, operation: str, system: str, parts: Iterable[str]) -> Prompt:
+    return Prompt(
+        role=ModelRole.ANSWER, operation=operation, subject=query.text, system=system, text="\n\n".join(parts)
+    )

@@ -37,7 +37,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
+class ToolDescription:
     """A tool, what it is for and what it takes."""
 
     tool: Tool
@@ -81,19 +81,19 @@ _TIMES: Final = (
 _QUERY: Final = Argument(name="query", description="The words to look for.", required=True)
 
 TOOLS: Final = (
-    Described(
+    ToolDescription(
         tool=Tool.SEMANTIC,
         description="Find the gists and the facts that are nearest in meaning to a query. Gives the best of both. The "
         "tool to begin with, unless names or identifiers are looked for.",
         arguments=(_QUERY, *_TIMES),
     ),
-    Described(
+    ToolDescription(
         tool=Tool.LEXICAL,
         description="Find the gists and the facts that share most of their words with a query (BM25). Gives the best "
         "of both. For names, identifiers and exact terms.",
         arguments=(_QUERY, *_TIMES),
     ),
-    Described(
+    ToolDescription(
         tool=Tool.GIST,
         description="Look around one gist: the gists that tell of much the same, and the facts of the same stretch of "
         "conversation.",
@@ -107,7 +107,7 @@ TOOLS: Final = (
             *_TIMES,
         ),
     ),
-    Described(
+    ToolDescription(
         tool=Tool.ENTITY,
         description="Find the facts (subject, predicate, object) whose phrases are exactly these, with the gists that "
         "belong to them, or count them. At least one of subject, predicate and object is needed. Finds all there are, "
@@ -142,7 +142,7 @@ TOOLS: Final = (
             ),
         ),
     ),
-    Described(
+    ToolDescription(
         tool=Tool.ANSWER,
         description="Give the answer and end the search, once enough is known or no search is likely to find more.",
         arguments=(
@@ -156,6 +156,6 @@ TOOLS: Final = (
 )
 
 
-def described(tool: Tool) -> Described:
+def describe_tool(tool: Tool) -> ToolDescription:
     """What a model is told of a tool."""
     return next(one for one in TOOLS if one.tool is tool)

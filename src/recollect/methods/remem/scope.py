@@ -7,23 +7,23 @@ from recollect.domain.queries import Scope
 from recollect.domain.time import Interval
 
 
-def in_scope(item: Item, scope: Scope) -> bool:
+def is_in_scope(item: Item, scope: Scope) -> bool:
     """Whether a search in this scope could bring the item; ``scope.when`` aside."""
     return (
         (not scope.kinds or item.kind in scope.kinds)
         and (not scope.sessions or item.session in scope.sessions)
         and (not scope.speakers or item.speaker in scope.speakers)
-        and (scope.during is None or _in_time(item, scope.during))
+        and (scope.during is None or _is_in_time(item, scope.during))
         and scope.exclude.isdisjoint((item.id, *item.sources))
-        and _holds(item, scope)
+        and _is_valid(item, scope)
     )
 
 
-def _in_time(item: Item, during: Interval) -> bool:
+def _is_in_time(item: Item, during: Interval) -> bool:
     return during.contains(item.mentioned) or any(one.interval.overlaps(during) for one in item.occurrences)
 
 
-def _holds(item: Item, scope: Scope) -> bool:
+def _is_valid(item: Item, scope: Scope) -> bool:
     """Whether it holds; where the scope asks about a moment, whether it was recorded and not superseded by then."""
     if scope.as_of is None:
         return item.superseded is None

@@ -10,26 +10,26 @@ import numpy as np
 
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import LinkKind
-from recollect.domain.queries import Probe, Query, Scope
-from recollect.domain.recalls import Why
+from recollect.domain.queries import Query, Scope, SearchProbe
+from recollect.domain.recalls import ArmRank
 from recollect.domain.signals import Weights
 from recollect.domain.triples import TimeFilter
 from recollect.errors import InvalidInput
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.remem.arguments import Misunderstood, Request, given, understood
-from recollect.methods.remem.observe import Numbered, Observation
-from recollect.methods.remem.phrases import Wanted, pattern_of, wanted
+from recollect.methods.remem.arguments import InvalidCall, ToolCall, drop_blank_arguments, parse_call
+from recollect.methods.remem.observations import NumberedItem, Observation
+from recollect.methods.remem.phrases import ResolvedPattern, make_pattern, resolve_pattern
 from recollect.methods.remem.schemas import TOOLS, Tool
-from recollect.methods.remem.scope import in_scope
+from recollect.methods.remem.scope import is_in_scope
 from recollect.methods.remem.settings import ToolSettings
 from recollect.models.embedder import Embedder
 from recollect.ports import MakeTools
 from recollect.store.capabilities import require_triples
 from recollect.store.protocol import StoreReader
 from recollect.store.search import Hits
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 
-OWN: Final = Weights(passage=0.0, session=0.0, surroundings=0.0)
+RESERVED_ARGUMENTS: Final = Weights(passage=0.0, session=0.0, surroundings=0.0)
 """What items are found by: their own words and their own meaning, and not their neighbours'."""
 
 FOUND: Final = (ItemKind.GIST, ItemKind.TRIPLE)
@@ -47,7 +47,7 @@ Ranked = Sequence[tuple[Item, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class RankedItems:
     """Items with how well they fit, best first, and how many there are in all."""
 
     items: Ranked = ()
@@ -88,8 +88,8 @@ class Toolkit:
             raise InvalidInput("the scope of a toolkit has no `when` of its own: the tools set it by their arguments")
         self._reader, self._embedder, self._query = require_triples(reader), embedder, query
         self._settings = settings or ToolSettings()
-        self._seen: dict[str, Numbered] = {}
-        self._done: set[Request] = set()
+        self._seen: dict[str, NumberedItem] = {}
+        self._done: set[ToolCall] = set()
 
     @property
     def schemas(self) -> tuple[dict[str, object], ...]:
@@ -97,7 +97,7 @@ class Toolkit:
         return tuple(one.schema for one in TOOLS)
 
     @property
-    def seen(self) -> tuple[Numbered, ...]:
+    def seen(self) -> tuple[NumberedItem, ...]:
         """All that was shown so far, in the order of the numbers, each as it was shown first."""
         return tuple(self._seen.values())
 
@@ -110,7 +110,7 @@ class Toolkit:
         Raises:
             ModelUnavailable: the embedder could not be reached.
         """
-        return await self._called(name, arguments, again=False)
+        return await self._run_call(name, arguments, again=False)
 
     async def semantic_retrieve(
         self,
@@ -126,8 +126,8 @@ class Toolkit:
         Raises:
             ModelUnavailable: the embedder could not be reached.
         """
-        times = _times(start_time, end_time, start_operator, end_operator)
-        return await self._called(Tool.SEMANTIC, {"query": query, **times})
+        times = _time_arguments(start_time, end_time, start_operator, end_operator)
+        return await self._run_call(Tool.SEMANTIC, {"query": query, **times})
 
     async def lexical_retrieve(
         self,
@@ -139,8 +139,8 @@ class Toolkit:
         end_operator: str | None = None,
     ) -> Observation:
         """The gists and the facts that share most of their words with a query (BM25)."""
-        times = _times(start_time, end_time, start_operator, end_operator)
-        return await self._called(Tool.LEXICAL, {"query": query, **times})
+        times = _time_arguments(start_time, end_time, start_operator, end_operator)
+        return await self._run_call(Tool.LEXICAL, {"query": query, **times})
 
     async def find_gist_contexts(
         self,
@@ -155,8 +155,8 @@ class Toolkit:
 
         ``gist_id`` is the number that this toolkit has shown it with, or the item's id.
         """
-        times = _times(start_time, end_time, start_operator, end_operator)
-        return await self._called(Tool.GIST, {"gist_id": gist_id, **times})
+        times = _time_arguments(start_time, end_time, start_operator, end_operator)
+        return await self._run_call(Tool.GIST, {"gist_id": gist_id, **times})
 
     async def find_entity_contexts(
         self,
@@ -181,43 +181,43 @@ class Toolkit:
         """
         places = {"subject": subject, "object": object, "predicate": predicate}
         which = {"limit": limit, "ordering": ordering, "offset": offset, "aggregation": aggregation}
-        times = _times(start_time, end_time, start_operator, end_operator)
-        return await self._called(Tool.ENTITY, {**places, **times, **which})
+        times = _time_arguments(start_time, end_time, start_operator, end_operator)
+        return await self._run_call(Tool.ENTITY, {**places, **times, **which})
 
     async def output_answer(self, answer: str) -> Observation:
         """Say that the search is over; nothing is looked for."""
-        return await self._called(Tool.ANSWER, {"answer": answer})
+        return await self._run_call(Tool.ANSWER, {"answer": answer})
 
-    async def _called(self, name: str, arguments: Mapping[str, object], *, again: bool = True) -> Observation:
+    async def _run_call(self, name: str, arguments: Mapping[str, object], *, again: bool = True) -> Observation:
         """Understand a call and make it; ``again`` says that it may be one that was made before."""
         try:
-            said = given(arguments)
-        except Misunderstood as exc:
+            said = drop_blank_arguments(arguments)
+        except InvalidCall as exc:
             return Observation(tool=name, arguments={}, correction=str(exc))
         try:
-            request = await self._resolved(understood(name, said, self._query.now))
+            request = await self._resolve_gist(parse_call(name, said, self._query.now))
             if request in self._done and not again:
-                raise Misunderstood(REPEATED)
-        except Misunderstood as exc:
+                raise InvalidCall(REPEATED)
+        except InvalidCall as exc:
             return Observation(tool=name, arguments=said, correction=str(exc))
-        observation = await self._made(request)
+        observation = await self._execute(request)
         self._done.add(request)
         return replace(observation, arguments=said)
 
-    async def _made(self, request: Request) -> Observation:
+    async def _execute(self, request: ToolCall) -> Observation:
         match request.tool:
             case Tool.SEMANTIC | Tool.LEXICAL:
-                return await self._retrieved(request)
+                return await self._retrieve(request)
             case Tool.GIST:
-                return await self._around(request)
+                return await self._explore_gist(request)
             case Tool.ENTITY if request.aggregation is None:
-                return await self._listed(request)
+                return await self._list_facts(request)
             case Tool.ENTITY:
-                return await self._counted(request)
+                return await self._count_facts(request)
             case Tool.ANSWER:
                 return Observation(tool=request.tool, arguments={}, note="The search is over.")
 
-    async def _resolved(self, request: Request) -> Request:
+    async def _resolve_gist(self, request: ToolCall) -> ToolCall:
         """The call with the gist that it names by its id.
 
         Raises:
@@ -227,134 +227,140 @@ class Toolkit:
             return request
         if isinstance(request.gist, str):
             found = [item for item in await self._reader.items([request.gist]) if item.kind is ItemKind.GIST]
-            if not found or not in_scope(found[0], self._query.scope):
-                raise Misunderstood(f"there is no gist {request.gist!r}; {self._gists_told()}")
+            if not found or not is_in_scope(found[0], self._query.scope):
+                raise InvalidCall(f"there is no gist {request.gist!r}; {self._describe_gists()}")
             return request
         numbered = next((one for one in self.seen if one.number == request.gist), None)
         if numbered is None or numbered.item.kind is not ItemKind.GIST:
             what = "is a fact and no gist" if numbered else "was never shown"
-            raise Misunderstood(f"number {request.gist} {what}; {self._gists_told()}")
+            raise InvalidCall(f"number {request.gist} {what}; {self._describe_gists()}")
         return replace(request, gist=numbered.item.id)
 
-    def _gists_told(self) -> str:
+    def _describe_gists(self) -> str:
         numbers = [str(one.number) for one in self.seen if one.item.kind is ItemKind.GIST]
         return f"the gists so far are {', '.join(numbers)}" if numbers else "no gist was shown so far: retrieve first"
 
-    async def _retrieved(self, request: Request) -> Observation:
+    async def _retrieve(self, request: ToolCall) -> Observation:
         if request.tool is Tool.SEMANTIC and not self._embedder.dimension:
-            by_words = await self._retrieved(replace(request, tool=Tool.LEXICAL))
+            by_words = await self._retrieve(replace(request, tool=Tool.LEXICAL))
             return replace(by_words, tool=request.tool, note=" ".join(filter(None, (BY_WORDS, by_words.note))))
-        probe = await self._probe(request)
+        probe = await self._make_probe(request)
         if not (probe.vector.any() or probe.terms.size):
-            return self._shown(request, Page(), Page(), note="The query has no words that can be looked for.")
-        found = await self._best(probe, request)
-        return self._shown(request, found.get(ItemKind.GIST, Page()), found.get(ItemKind.TRIPLE, Page()))
+            return self._observe(
+                request, RankedItems(), RankedItems(), note="The query has no words that can be looked for."
+            )
+        found = await self._search_kind(probe, request)
+        return self._observe(
+            request, found.get(ItemKind.GIST, RankedItems()), found.get(ItemKind.TRIPLE, RankedItems())
+        )
 
-    async def _probe(self, request: Request) -> Probe:
+    async def _make_probe(self, request: ToolCall) -> SearchProbe:
         """What is looked for; the other tool's half of it is left empty, since it costs time and is not used."""
         if request.tool is Tool.LEXICAL:
             nowhere = np.zeros(self._embedder.dimension, dtype=np.float32)
-            return Probe(topic=request.query, vector=nowhere, terms=np.unique(terms(request.query)))
+            return SearchProbe(topic=request.query, vector=nowhere, terms=np.unique(extract_terms(request.query)))
         vectors = await self._embedder.embed([request.query], purpose="query")
-        return Probe(topic=request.query, vector=vectors[0], terms=np.empty(0, dtype=np.uint32))
+        return SearchProbe(topic=request.query, vector=vectors[0], terms=np.empty(0, dtype=np.uint32))
 
-    async def _best(self, probe: Probe, request: Request) -> dict[ItemKind, Page]:
+    async def _search_kind(self, probe: SearchProbe, request: ToolCall) -> dict[ItemKind, RankedItems]:
         """Return the best gists and the best facts, by one search; nothing of a kind that the question leaves out."""
-        kinds = [kind for kind in FOUND if self._scope(kind, request.when) is not None]
+        kinds = [kind for kind in FOUND if self._scope_for(kind, request.when) is not None]
         if not kinds:
             return {}
         scope = replace(self._query.scope, when=request.when)
-        search = await self._reader.search(probe, scope, OWN, [(kind,) for kind in kinds])
+        search = await self._reader.search(probe, scope, RESERVED_ARGUMENTS, [(kind,) for kind in kinds])
         count = min(self._settings.retrieved, self._query.limit)
         hits = await (search.semantic(count) if request.tool is Tool.SEMANTIC else search.lexical(count))
         items = dict(await search.load(hits.refs))
-        return {kind: _page(part, items) for kind, part in zip(kinds, hits.by_tier(), strict=True)}
+        return {kind: _load_page(part, items) for kind, part in zip(kinds, hits.by_tier(), strict=True)}
 
-    async def _around(self, request: Request) -> Observation:
+    async def _explore_gist(self, request: ToolCall) -> Observation:
         gist = [str(request.gist)]
-        gists = await self._joined(gist, LinkKind.SYNONYMY, ItemKind.GIST, request)
-        facts = await self._joined(gist, LinkKind.CONTEXT, ItemKind.TRIPLE, request)
-        return self._shown(request, gists, facts)
+        gists = await self._load_linked(gist, LinkKind.SYNONYMY, ItemKind.GIST, request)
+        facts = await self._load_linked(gist, LinkKind.CONTEXT, ItemKind.TRIPLE, request)
+        return self._observe(request, gists, facts)
 
-    async def _joined(self, items: Sequence[str], link: LinkKind, kind: ItemKind, request: Request) -> Page:
+    async def _load_linked(
+        self, items: Sequence[str], link: LinkKind, kind: ItemKind, request: ToolCall
+    ) -> RankedItems:
         """What edges join to items, the nearest of it, and how much there is."""
-        scope = self._scope(kind, request.when)
+        scope = self._scope_for(kind, request.when)
         if scope is None or not items:
-            return Page()
+            return RankedItems()
         found = await self._reader.linked(items, [link], scope)
-        return Page(items=found[: self._settings.retrieved], total=len(found))
+        return RankedItems(items=found[: self._settings.retrieved], total=len(found))
 
-    async def _listed(self, request: Request) -> Observation:
-        meant = await self._meant(request)
-        facts = await self._facts(request, meant)
-        gists = await self._joined([item.id for item, _ in facts.items], LinkKind.CONTEXT, ItemKind.GIST, request)
-        return self._shown(request, gists, facts, note=meant.note)
+    async def _list_facts(self, request: ToolCall) -> Observation:
+        meant = await self._resolve_pattern(request)
+        facts = await self._load_facts(request, meant)
+        gists = await self._load_linked([item.id for item, _ in facts.items], LinkKind.CONTEXT, ItemKind.GIST, request)
+        return self._observe(request, gists, facts, note=meant.note)
 
-    async def _counted(self, request: Request) -> Observation:
+    async def _count_facts(self, request: ToolCall) -> Observation:
         """The count, from the store, and some of what was counted, so that an answer can rest on it."""
-        meant = await self._meant(request)
-        facts = await self._facts(request, meant)
-        scope = self._scope(ItemKind.TRIPLE, request.when)
+        meant = await self._resolve_pattern(request)
+        facts = await self._load_facts(request, meant)
+        scope = self._scope_for(ItemKind.TRIPLE, request.when)
         assert request.aggregation is not None
         number = await self._reader.count_triples(meant.pattern, scope, request.aggregation) if scope else 0
-        return replace(self._shown(request, Page(), facts, note=meant.note), number=number)
+        return replace(self._observe(request, RankedItems(), facts, note=meant.note), number=number)
 
-    async def _meant(self, request: Request) -> Wanted:
-        scope = self._scope(ItemKind.TRIPLE, request.when)
+    async def _resolve_pattern(self, request: ToolCall) -> ResolvedPattern:
+        scope = self._scope_for(ItemKind.TRIPLE, request.when)
         if scope is None:
-            return Wanted(pattern=pattern_of(request), note=NO_FACTS)
-        return await wanted(request, self._reader, scope)
+            return ResolvedPattern(pattern=make_pattern(request), note=NO_FACTS)
+        return await resolve_pattern(request, self._reader, scope)
 
-    async def _facts(self, request: Request, meant: Wanted) -> Page:
-        scope = self._scope(ItemKind.TRIPLE, request.when)
+    async def _load_facts(self, request: ToolCall, meant: ResolvedPattern) -> RankedItems:
+        scope = self._scope_for(ItemKind.TRIPLE, request.when)
         if scope is None:
-            return Page()
+            return RankedItems()
         page = await self._reader.triples(
-            meant.pattern, scope, ordering=request.ordering, limit=self._most(request), offset=request.offset
+            meant.pattern, scope, ordering=request.ordering, limit=self._choose_limit(request), offset=request.offset
         )
-        return Page(items=[(item, 1.0) for item in page.items], total=page.total)
+        return RankedItems(items=[(item, 1.0) for item in page.items], total=page.total)
 
-    def _most(self, request: Request) -> int:
+    def _choose_limit(self, request: ToolCall) -> int:
         """How much is shown; of what was only to be counted, as much as a retrieval shows."""
         shown = self._settings.explored if request.aggregation is None else self._settings.retrieved
         return shown if request.limit is None else request.limit
 
-    def _scope(self, kind: ItemKind, when: TimeFilter | None) -> Scope | None:
+    def _scope_for(self, kind: ItemKind, when: TimeFilter | None) -> Scope | None:
         """Where a kind is looked for; ``None`` where the question leaves that kind out."""
         scope = self._query.scope
         return replace(scope, kinds=(kind,), when=when) if not scope.kinds or kind in scope.kinds else None
 
-    def _shown(self, request: Request, gists: Page, facts: Page, *, note: str = "") -> Observation:
+    def _observe(self, request: ToolCall, gists: RankedItems, facts: RankedItems, *, note: str = "") -> Observation:
         return Observation(
             tool=request.tool,
             arguments={},
-            gists=self._numbered(request.tool, gists.items),
-            facts=self._numbered(request.tool, facts.items),
+            gists=self._number_items(request.tool, gists.items),
+            facts=self._number_items(request.tool, facts.items),
             gists_total=gists.total,
             facts_total=facts.total,
             note=note,
         )
 
-    def _numbered(self, tool: Tool, items: Ranked) -> tuple[Numbered, ...]:
+    def _number_items(self, tool: Tool, items: Ranked) -> tuple[NumberedItem, ...]:
         """Items with their numbers: the ones that they have, or the next ones."""
         shown = []
         for rank, (item, score) in enumerate(items, start=1):
             first = self._seen.get(item.id)
             number = first.number if first else len(self._seen) + 1
-            one = Numbered(number=number, item=item, why=Why(arm=tool.value, rank=rank, score=score))
+            one = NumberedItem(number=number, item=item, why=ArmRank(arm=tool.value, rank=rank, score=score))
             self._seen.setdefault(item.id, one)
             shown.append(one)
         return tuple(shown)
 
 
-def _page(hits: Hits, items: Mapping[int, Item]) -> Page:
+def _load_page(hits: Hits, items: Mapping[int, Item]) -> RankedItems:
     """Return what was found, with its scores."""
     scored = zip(hits.refs.tolist(), hits.scores.tolist(), strict=True)
     found = [(items[ref], score) for ref, score in scored if ref in items]
-    return Page(items=found, total=len(found))
+    return RankedItems(items=found, total=len(found))
 
 
-def _times(
+def _time_arguments(
     start_time: str | None, end_time: str | None, start_operator: str | None, end_operator: str | None
 ) -> dict[str, object]:
     return {

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect._tokenizer import well_formed
+from recollect._tokenizer import replace_surrogates
 from recollect.errors import InvalidInput, ModelUnavailable
 from recollect.models._http import Endpoint
 from recollect.models.embedder import Purpose, Vectors
-from recollect.models.embedders.vectors import prompted_name, unit_rows
+from recollect.models.embedders.vectors import name_with_prompt, normalize_rows
 
 if TYPE_CHECKING:
     import httpx
@@ -68,7 +68,7 @@ class EndpointEmbedder:
 
     @property
     def name(self) -> str:
-        return prompted_name(self._model, self._prompts["document"])
+        return name_with_prompt(self._model, self._prompts["document"])
 
     @property
     def dimension(self) -> int:
@@ -106,11 +106,11 @@ class EndpointEmbedder:
         rows = [row for row, text in enumerate(texts) if text and not text.isspace()]
         if rows:
             prompt = self._prompts[purpose]
-            found = await self._ask([prompt + well_formed(texts[row][: self._max_characters]) for row in rows])
+            found = await self._ask([prompt + replace_surrogates(texts[row][: self._max_characters]) for row in rows])
             if found.shape[1] != dimension:
                 raise ModelUnavailable(f"{self._model} gives vectors of {found.shape[1]} numbers, not of {dimension}")
             vectors[rows] = found
-        return unit_rows(vectors)
+        return normalize_rows(vectors)
 
     async def _ask(self, texts: Sequence[str]) -> Vectors:
         runs = [texts[at : at + self._batch_size] for at in range(0, len(texts), self._batch_size)]

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from recollect._tokenizer import well_formed
+from recollect._tokenizer import replace_surrogates
 from recollect.errors import MissingExtra, ModelUnavailable
 from recollect.models.embedder import Purpose, Vectors
-from recollect.models.embedders.vectors import prompted_name, unit_rows
+from recollect.models.embedders.vectors import name_with_prompt, normalize_rows
 
 CHARACTERS_PER_TOKEN = 16
 PROMPT_NAMES: dict[Purpose, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus")}
@@ -51,7 +51,7 @@ class SentenceTransformerEmbedder:
 
     @property
     def name(self) -> str:
-        return prompted_name(str(self._source), self._prompts["document"])
+        return name_with_prompt(str(self._source), self._prompts["document"])
 
     @property
     def dimension(self) -> int:
@@ -82,13 +82,13 @@ class SentenceTransformerEmbedder:
             rows = [row for row, text in enumerate(texts) if text and not text.isspace()]
             if rows:
                 vectors[rows] = self._encode(model, [texts[row] for row in rows], self._prompt(model, purpose))
-            return unit_rows(vectors)
+            return normalize_rows(vectors)
 
     def _encode(self, model: Any, texts: list[str], prompt: str | None) -> Vectors:
         limit = CHARACTERS_PER_TOKEN * int(model.max_seq_length or 8192)  # the rest would be read only to be cut
         try:
             encoded = model.encode(
-                [well_formed(text[:limit]) for text in texts],
+                [replace_surrogates(text[:limit]) for text in texts],
                 prompt=prompt,
                 batch_size=self._batch_size,
                 normalize_embeddings=True,

@@ -7,7 +7,7 @@ import numpy as np
 from recollect.models.embedder import Vectors
 
 
-def unit_rows(vectors: Vectors) -> Vectors:
+def normalize_rows(vectors: Vectors) -> Vectors:
     """Scale every row of a float32 matrix to length 1; rows of zeros stay."""
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     lengths[lengths == 0] = 1
@@ -15,6 +15,6 @@ def unit_rows(vectors: Vectors) -> Vectors:
     return units
 
 
-def prompted_name(model: str, document_prompt: str | None) -> str:
+def name_with_prompt(model: str, document_prompt: str | None) -> str:
     """A model's name, with the prompt put before documents: vectors made with another one cannot be compared."""
     return f"{model} with {document_prompt!r}" if document_prompt else model

@@ -17,10 +17,10 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect._tokenizer import batches, encode, wordllama_folder
+from recollect._tokenizer import encode, find_wordllama_folder, split_batches
 from recollect.errors import InvalidInput, ModelUnavailable
 from recollect.models.embedder import Purpose, Vectors
-from recollect.models.embedders.vectors import unit_rows
+from recollect.models.embedders.vectors import normalize_rows
 
 MAX_CHARACTERS = 16_384
 DIMENSIONS = (64, 128, 256)
@@ -79,12 +79,12 @@ class WordLlamaEmbedder:
         heads = ["" if text.isspace() else text[:MAX_CHARACTERS] for text in texts]
         sums = np.zeros((len(heads), self._dimension), dtype=np.float32)
         start = 0
-        for batch in batches(heads):
+        for batch in split_batches(heads):
             end = start + len(batch)
-            add_up(table, encode(batch), sums[start:end])
+            sum_rows(table, encode(batch), sums[start:end])
             start = end
         self._warm = True
-        return unit_rows(sums)
+        return normalize_rows(sums)
 
 
 def _is_small(texts: Sequence[str]) -> bool:
@@ -105,7 +105,7 @@ def load_table(dimension: int) -> Vectors:
 def _read_table(dimension: int) -> Vectors:
     from safetensors import SafetensorError, safe_open
 
-    path = wordllama_folder() / WEIGHTS_FILE
+    path = find_wordllama_folder() / WEIGHTS_FILE
     try:
         with safe_open(str(path), framework="np") as weights:
             table: NDArray[np.float16] = weights.get_tensor(WEIGHTS_KEY)
@@ -114,7 +114,7 @@ def _read_table(dimension: int) -> Vectors:
     return np.ascontiguousarray(table[:, :dimension], dtype=np.float32)
 
 
-def add_up(table: Vectors, tokens: Sequence[Sequence[int]], sums: Vectors) -> None:
+def sum_rows(table: Vectors, tokens: Sequence[Sequence[int]], sums: Vectors) -> None:
     """Add to each row of ``sums`` the table's rows of that text's tokens.
 
     Short texts of a batch go together, step by step: first the first token of every text, then the second of every
@@ -128,10 +128,10 @@ def add_up(table: Vectors, tokens: Sequence[Sequence[int]], sums: Vectors) -> No
     if together.any():
         rows = np.flatnonzero(together)
         rows = rows[np.argsort(-counts[rows], kind="stable")]
-        sums[rows] += _add_up_stepwise(table, [tokens[row] for row in rows.tolist()], counts[rows])
+        sums[rows] += _sum_rows_stepwise(table, [tokens[row] for row in rows.tolist()], counts[rows])
 
 
-def _add_up_stepwise(table: Vectors, tokens: Sequence[Sequence[int]], counts: NDArray[np.int64]) -> Vectors:
+def _sum_rows_stepwise(table: Vectors, tokens: Sequence[Sequence[int]], counts: NDArray[np.int64]) -> Vectors:
     """Sum the rows of texts that are sorted by their number of tokens, the longest first."""
     sums = np.zeros((len(tokens), table.shape[1]), dtype=np.float32)
     flat = np.fromiter(chain.from_iterable(tokens), dtype=np.int64, count=int(counts.sum()))

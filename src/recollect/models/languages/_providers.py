@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.errors import MissingExtra, ModelUnavailable
-from recollect.models.languages.names import ModelName
+from recollect.models.languages.model_names import ModelName
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 OPENAI: Final = ("openai", "openai-chat")
 
 _EXTRAS: Final = {"openai": "models", "anthropic": "anthropic", "google": "google"}
-_MARKED: Final = (
+_PROVIDERS_WITH_MARKS: Final = (
     "openai_supports_prompt_cache_breakpoints",
     "bedrock_supports_prompt_caching",
     "openrouter_supports_cache_control",
@@ -23,7 +23,7 @@ _MARKED: Final = (
 _ADDRESSES: Final = ("base_url", "api_base", "azure_endpoint", "api_host")
 
 
-def found_model(name: ModelName, base_url: str | None, api_key: str | None) -> Model[Any]:
+def find_model(name: ModelName, base_url: str | None, api_key: str | None) -> Model[Any]:
     """Return the model. Nothing is sent yet.
 
     OpenAI and compatible servers get chat completions. A key in the environment (such as ``OPENAI_API_KEY``) goes only
@@ -40,8 +40,8 @@ def found_model(name: ModelName, base_url: str | None, api_key: str | None) -> M
         raise MissingExtra("pydantic-ai-slim", "models") from exc
     try:
         if name.provider in OPENAI:
-            return _openai(name.model, base_url, api_key)
-        return infer_model(str(name), lambda kind: _provider(kind, base_url, api_key))
+            return _build_openai_model(name.model, base_url, api_key)
+        return infer_model(str(name), lambda kind: _build_provider(kind, base_url, api_key))
     except ImportError as exc:
         if extra := _EXTRAS.get(name.provider.partition("-")[0]):
             raise MissingExtra(f"the package for {name.provider} models", extra) from exc
@@ -51,7 +51,7 @@ def found_model(name: ModelName, base_url: str | None, api_key: str | None) -> M
         raise ModelUnavailable(f"{name} cannot be used: {words}") from exc
 
 
-def _openai(model: str, base_url: str | None, api_key: str | None) -> Model[Any]:
+def _build_openai_model(model: str, base_url: str | None, api_key: str | None) -> Model[Any]:
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.profiles.openai import OpenAIModelProfile
     from pydantic_ai.providers.openai import OpenAIProvider
@@ -65,7 +65,7 @@ def _openai(model: str, base_url: str | None, api_key: str | None) -> Model[Any]
     return OpenAIChatModel(model, provider=provider, profile=profile)
 
 
-def _provider(kind: str, base_url: str | None, api_key: str | None) -> Provider[Any]:
+def _build_provider(kind: str, base_url: str | None, api_key: str | None) -> Provider[Any]:
     """Return the provider with the address and the key, under the names that this provider uses for them."""
     from pydantic_ai.providers import infer_provider, infer_provider_class
 
@@ -84,22 +84,22 @@ def _provider(kind: str, base_url: str | None, api_key: str | None) -> Provider[
     return make(**given)
 
 
-def keys_of(model: Model[Any], api_key: str | None) -> tuple[str, ...]:
+def list_secret_keys(model: Model[Any], api_key: str | None) -> tuple[str, ...]:
     """Return the keys that must not be shown: the given key, and the key that the provider found."""
     client = getattr(model, "client", None)
     found = (api_key, getattr(client, "api_key", None), getattr(getattr(client, "_api_client", None), "api_key", None))
     return tuple({key for key in found if isinstance(key, str) and key})
 
 
-def takes_temperature(model: Model[Any]) -> bool:
+def accepts_temperature(model: Model[Any]) -> bool:
     """Return true if the model accepts a temperature. Reasoning models refuse it."""
     profile: dict[str, Any] = {**model.profile}
     return not (profile.get("openai_supports_reasoning") or profile.get("anthropic_disallows_sampling_settings"))
 
 
-def takes_marks(model: Model[Any]) -> bool:
+def accepts_cache_marks(model: Model[Any]) -> bool:
     """Return true if a prompt may mark the end of the part to cache. Other providers cache the beginning by
     themselves.
     """
     profile: dict[str, Any] = {**model.profile}
-    return model.system == "anthropic" or any(profile.get(flag) for flag in _MARKED)
+    return model.system == "anthropic" or any(profile.get(flag) for flag in _PROVIDERS_WITH_MARKS)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from recollect.domain.usage import Usage
 from recollect.models.language import Prompt
-from recollect.models.languages.replies import Mistake, Schema, schema_of
-from recollect.models.languages.tally import estimated_tokens
+from recollect.models.languages.replies import ReplyMistake, Schema, build_schema, find_schema_name
+from recollect.models.languages.usage_tally import estimate_tokens
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponseStreamEvent, UserContent
@@ -24,104 +24,104 @@ SHOWN_CHARACTERS: Final = 8000
 
 
 @dataclass(frozen=True)
-class Request(Generic[T]):
+class ModelRequest(Generic[T]):
     """A prompt for an answer of a type. ``reply`` is the last answer, and ``mistake`` says what is wrong with it."""
 
     prompt: Prompt
     answer_type: type[T]
     reply: str = ""
-    mistake: Mistake | None = None
+    mistake: ReplyMistake | None = None
 
     @cached_property
     def schema(self) -> Schema | None:
-        return schema_of(self.answer_type)
+        return build_schema(self.answer_type)
 
-    def corrected(self, reply: str, mistake: Mistake) -> Request[T]:
+    def with_correction(self, reply: str, mistake: ReplyMistake) -> ModelRequest[T]:
         """Return the request with the mistake in its last answer. Without an answer there is nothing to correct."""
         return replace(self, reply=reply, mistake=mistake if reply else None)
 
     def instructions(self, *, prompted: bool) -> str:
         """Return the system text. ``prompted`` puts the schema into it."""
-        return f"{self.prompt.system}\n\n{self.form()}".strip() if prompted else self.prompt.system
+        return f"{self.prompt.system}\n\n{self.describe_form()}".strip() if prompted else self.prompt.system
 
-    def form(self) -> str:
+    def describe_form(self) -> str:
         """Return the form of the answer in words. It is empty for plain text."""
-        return "" if self.schema is None else _schema_words(self.schema)
+        return "" if self.schema is None else _render_schema(self.schema)
 
-    def correction(self) -> tuple[str, str] | None:
+    def last_correction(self) -> tuple[str, str] | None:
         """Return the answer that could not be used and its mistake, or ``None`` if there was none."""
         if self.mistake is None:
             return None
         words = f"This answer cannot be used: {self.mistake}\n\nGive the whole answer once more, put right."
-        if self.mistake.shape:  # a server may accept the schema and not show it to the model
-            words = f"{words}\n\n{_schema_words(self.schema)}"
-        return _shown(self.reply), words
+        if self.mistake.breaks_schema:  # a server may accept the schema and not show it to the model
+            words = f"{words}\n\n{_render_schema(self.schema)}"
+        return _quote_reply(self.reply), words
 
     def messages(self, *, prompted: bool, marked: bool = False) -> list[ModelMessage]:
         """Return the conversation so far. ``marked`` marks the end of the prefix."""
         from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
 
-        parts: list[ModelRequestPart] = [UserPromptPart(content=self._content(marked))]
+        parts: list[ModelRequestPart] = [UserPromptPart(content=self._user_content(marked))]
         if system := self.instructions(prompted=prompted):
             parts.insert(0, SystemPromptPart(content=system))
         said: list[ModelMessage] = [ModelRequest(parts=parts)]
-        if correction := self.correction():
+        if correction := self.last_correction():
             said.append(ModelResponse(parts=[TextPart(content=correction[0])]))
             said.append(ModelRequest(parts=[UserPromptPart(content=correction[1])]))
         return said
 
-    def _content(self, marked: bool) -> str | list[UserContent]:
+    def _user_content(self, marked: bool) -> str | list[UserContent]:
         """Return the request as one text, or with a mark for a provider that must be told how much to cache."""
         from pydantic_ai.messages import CachePoint
 
         if not (marked and self.prompt.prefix and self.prompt.text):
-            return self.prompt.asked
+            return self.prompt.full_text
         return [self.prompt.prefix, CachePoint(), self.prompt.text]
 
 
-def _schema_words(schema: Schema | None) -> str:
+def _render_schema(schema: Schema | None) -> str:
     return (
         "Answer with a single JSON object and nothing besides: no word before or after it, no code fence. "
         f"It has to meet this JSON schema:\n{json.dumps(schema, ensure_ascii=False)}"
     )
 
 
-def _shown(reply: str) -> str:
+def _quote_reply(reply: str) -> str:
     return reply if len(reply) <= SHOWN_CHARACTERS else f"{reply[:SHOWN_CHARACTERS]} […]"
 
 
-def parameters(request: Request[T], *, native: bool) -> ModelRequestParameters:
+def build_parameters(request: ModelRequest[T], *, native: bool) -> ModelRequestParameters:
     """Return what pydantic-ai must know about the answer. With ``native`` the server enforces the schema."""
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.output import OutputObjectDefinition
 
     if not native or request.schema is None:
         return ModelRequestParameters(output_mode="text")
-    answer = OutputObjectDefinition(json_schema=request.schema, name=request.answer_type.__name__, strict=True)
+    answer = OutputObjectDefinition(json_schema=request.schema, name=find_schema_name(request.answer_type), strict=True)
     return ModelRequestParameters(output_mode="native", output_object=answer)
 
 
-def heard_usage(usage: RequestUsage | None, messages: Sequence[ModelMessage], said: str | None) -> Usage:
+def read_usage(usage: RequestUsage | None, messages: Sequence[ModelMessage], text: str | None) -> Usage:
     """Return the tokens of one request: the server's figures, or an estimate, so that limits hold with any server."""
     if usage is not None and (usage.input_tokens or usage.output_tokens):
         return Usage(
             tokens_in=usage.input_tokens, tokens_out=usage.output_tokens, tokens_cached=usage.cache_read_tokens
         )
-    return Usage(tokens_in=asked_tokens(messages), tokens_out=estimated_tokens(said or ""))
+    return Usage(tokens_in=estimate_request_tokens(messages), tokens_out=estimate_tokens(text or ""))
 
 
-def asked_tokens(messages: Sequence[ModelMessage]) -> int:
+def estimate_request_tokens(messages: Sequence[ModelMessage]) -> int:
     """Return an estimate of the tokens in a request."""
     contents = (getattr(part, "content", "") for message in messages for part in message.parts)
-    return estimated_tokens(*(text for content in contents for text in _texts(content)))
+    return estimate_tokens(*(text for content in contents for text in _list_texts(content)))
 
 
-def _texts(content: object) -> list[str]:
+def _list_texts(content: object) -> list[str]:
     """Return the texts of a part. The marks between them show the end of a prefix."""
     return [one for one in content if isinstance(one, str)] if isinstance(content, list) else [str(content)]
 
 
-def piece_of(event: ModelResponseStreamEvent) -> str:
+def read_piece(event: ModelResponseStreamEvent) -> str:
     """Return the text that an event of a stream brings. Thinking gives no text."""
     from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 

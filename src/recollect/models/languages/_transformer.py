@@ -19,8 +19,8 @@ from typing import Any, Final, Self
 import numpy as np
 
 from recollect.errors import MissingExtra, ModelUnavailable
-from recollect.models.languages._chat import Chat, Reading, Talk
-from recollect.models.languages._statefile import Bytes, Shape, Tensor, checksum
+from recollect.models.languages._chat_template import ChatTemplate, ModelInput, TokenizedPrompt
+from recollect.models.languages._state_file import Bytes, Tensor, TensorShape, compute_checksum
 from recollect.models.languages.states import StateFolder, StateKey
 
 EXTRA: Final = "local"
@@ -31,28 +31,28 @@ _DTYPES: Final = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """The text that a model wrote. ``cut`` is true if it was not finished. ``cached`` tokens of the prompt were not
-    computed.
+class WrittenText:
+    """The text that a model wrote. ``is_cut`` is true if it was not finished. ``tokens_cached`` tokens of the prompt
+    were not computed.
     """
 
     text: str
-    cut: bool
+    is_cut: bool
     tokens_in: int
     tokens_out: int
-    cached: int = 0
+    tokens_cached: int = 0
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class StateLocation:
     """The place of the states for a prompt."""
 
     folder: StateFolder
-    place: Path
+    path: Path
 
 
-class Transformer:
+class TransformerModel:
     """A model and its tokenizer, loaded on first use. Only one thread may use it at a time.
 
     Args:
@@ -66,30 +66,30 @@ class Transformer:
         self._device, self._dtype = device, dtype
 
     @classmethod
-    def of(cls, model: Any, tokenizer: Any, *, name: str) -> Self:
+    def wrap(cls, model: Any, tokenizer: Any, *, name: str) -> Self:
         """Return a model of transformers that is already loaded, with its tokenizer."""
         made = cls(name)
-        made._model, made._chat = model, Chat(tokenizer)
+        made._model, made._chat = model, ChatTemplate(tokenizer)
         return made
 
-    def read(self, talk: Talk) -> Reading:
+    def tokenize(self, talk: ModelInput) -> TokenizedPrompt:
         """Return a prompt in tokens.
 
         Raises:
             ModelUnavailable, MissingExtra: the model could not be loaded.
         """
-        return self._chat.read(talk)
+        return self._chat.tokenize(talk)
 
-    def write(
+    def generate(
         self,
-        reading: Reading,
+        reading: TokenizedPrompt,
         *,
-        most: int,
-        shelf: Shelf | None = None,
+        max_tokens: int,
+        location: StateLocation | None = None,
         stop: threading.Event | None = None,
-        said: Callable[[str], None] | None = None,
-    ) -> Written:
-        """Write a reply of at most ``most`` tokens, the most likely token each time, until its end or until it is
+        on_text: Callable[[str], None] | None = None,
+    ) -> WrittenText:
+        """Write a reply of at most ``max_tokens`` tokens, the most likely token each time, until its end or until it is
         stopped.
 
         With a shelf, the state of the first part comes from there. A missing state is computed and put there.
@@ -104,34 +104,41 @@ class Transformer:
         Raises:
             ModelUnavailable: the prompt does not fit the window of the model, or the model failed.
         """
-        most = self._room(reading, most)
+        max_tokens = self._count_room(reading, max_tokens)
         try:
-            unkept = "" if shelf is None or not reading.head or self._has_states else self._unkept
+            unkept = "" if location is None or not reading.head or self._has_states else self._unkept_note
             with self._torch.inference_mode():
-                written = self._write(self._readable(reading), most, shelf, stop or threading.Event(), said or _nobody)
+                written = self._generate(
+                    self._split_readable(reading),
+                    max_tokens,
+                    location,
+                    stop or threading.Event(),
+                    on_text or _ignore_text,
+                )
             return replace(written, note=unkept or written.note)
         except ModelUnavailable:
             raise
         except Exception as exc:  # torch and the code of the model may raise anything
             raise ModelUnavailable(f"{self.source} failed to generate: {exc}") from exc
 
-    def logits(self, reading: Reading, shelf: Shelf | None = None) -> Any:
+    def next_logits(self, reading: TokenizedPrompt, shelf: StateLocation | None = None) -> Any:
         """Return the model's next expectation: a tensor of shape ``(vocabulary,)``. States are used as in
-        :meth:`write`.
+        :meth:`generate`.
         """
-        reading = self._readable(reading)
+        reading = self._split_readable(reading)
         with self._torch.inference_mode():
-            cache, _, _ = self._opened(reading.head, shelf)
-            return self._next(reading.tail, cache)
+            cache, _, _ = self._open_state(reading.head, shelf)
+            return self._run_model(reading.tail, cache)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return a digest of configuration, weights (every byte, see :func:`checksum`), tokenizer and library version.
+        """Return a digest of configuration, weights (every byte, see :func:`compute_checksum`), tokenizer and library
+        version.
 
         It is computed once. That takes about as long as copying the weights in memory.
         """
         sums = [
-            [name, str(weight.dtype), list(weight.shape), checksum(_bytes_of(weight, self._torch))]
+            [name, str(weight.dtype), list(weight.shape), compute_checksum(_bytes_of(weight, self._torch))]
             for name, weight in sorted(self._model.state_dict().items())
         ]
         config = {name: value for name, value in self._model.config.to_dict().items() if not name.startswith("_")}
@@ -140,7 +147,7 @@ class Transformer:
         )
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def key(self, head: tuple[int, ...]) -> StateKey:
+    def state_key(self, head: tuple[int, ...]) -> StateKey:
         """Return the key for the state of these tokens."""
         name = str(self._model.dtype).removeprefix("torch.")
         return StateKey(model=self.fingerprint, dtype=_DTYPES.get(name, name), tokens=head)
@@ -153,7 +160,7 @@ class Transformer:
 
     # ---- generation
 
-    def _room(self, reading: Reading, most: int) -> int:
+    def _count_room(self, reading: TokenizedPrompt, most: int) -> int:
         """Return how many tokens may be written after a prompt.
 
         Raises:
@@ -167,67 +174,67 @@ class Transformer:
             raise ModelUnavailable(f"{self.source} reads {window:,} tokens at once; the prompt has {read:,}")
         return min(most, window - read)
 
-    def _write(
+    def _generate(
         self,
-        reading: Reading,
+        reading: TokenizedPrompt,
         most: int,
-        shelf: Shelf | None,
+        shelf: StateLocation | None,
         stop: threading.Event,
         said: Callable[[str], None],
-    ) -> Written:
-        cache, cached, note = self._opened(reading.head, shelf)
-        spoken = _Spoken(self._chat.text, said)
+    ) -> WrittenText:
+        cache, cached, note = self._open_state(reading.head, shelf)
+        spoken = _TextStream(self._chat.decode, said)
         ahead, ended = reading.tail, False
         while not ended and len(spoken.tokens) < most and not stop.is_set():
-            token = int(self._next(ahead, cache).argmax())
-            ahead, ended = (token,), token in self._ends
+            token = int(self._run_model(ahead, cache).argmax())
+            ahead, ended = (token,), token in self._end_tokens
             if not ended:
                 spoken.add(token)
         if shelf is not None and reading.head and not cached:
-            kept = self._keep(reading.head, cache, shelf)
+            kept = self._save_state(reading.head, cache, shelf)
             note = "; ".join(filter(None, (note, kept)))
-        return Written(
+        return WrittenText(
             text=spoken.end(),
-            cut=not ended,
+            is_cut=not ended,
             tokens_in=len(reading.head) + len(reading.tail),
             tokens_out=len(spoken.tokens),
-            cached=cached,
+            tokens_cached=cached,
             note=note,
         )
 
-    def _opened(self, head: tuple[int, ...], shelf: Shelf | None) -> tuple[Any, int, str]:
+    def _open_state(self, head: tuple[int, ...], shelf: StateLocation | None) -> tuple[Any, int, str]:
         """Return the state after the first part, how many of its tokens were not computed, and a note on any
         problem.
         """
         note = ""
         if head and shelf is not None:
-            found = shelf.folder.load(shelf.place, self.key(head), self.layers)
+            found = shelf.folder.load(shelf.path, self.state_key(head), self.layers)
             if found.tensors:
-                return self._restored(found.tensors), len(head), ""
+                return self._restore_cache(found.tensors), len(head), ""
             note = found.note
-        cache = self._fresh()
+        cache = self._new_cache()
         if head:  # without the last layer, because the logits of a long prompt would take gigabytes
-            self._model.base_model(input_ids=self._row(head), past_key_values=cache, use_cache=True)
+            self._model.base_model(input_ids=self._make_row(head), past_key_values=cache, use_cache=True)
         return cache, 0, note
 
-    def _next(self, tokens: Sequence[int], cache: Any) -> Any:
+    def _run_model(self, tokens: Sequence[int], cache: Any) -> Any:
         """Return the logits after these tokens, of shape ``(vocabulary,)``. The cache grows by the tokens."""
-        last = {"logits_to_keep": 1} if self._keeps_last else {}
-        told = self._model(input_ids=self._row(tokens), past_key_values=cache, use_cache=True, **last)
+        last = {"logits_to_keep": 1} if self._accepts_logits_to_keep else {}
+        told = self._model(input_ids=self._make_row(tokens), past_key_values=cache, use_cache=True, **last)
         return told.logits[0, -1]
 
-    def _row(self, tokens: Sequence[int]) -> Any:
+    def _make_row(self, tokens: Sequence[int]) -> Any:
         return self._torch.tensor([tokens], device=self._model.device)
 
     @cached_property
-    def _keeps_last(self) -> bool:
+    def _accepts_logits_to_keep(self) -> bool:
         return "logits_to_keep" in inspect.signature(self._model.forward).parameters
 
     @cached_property
-    def _ends(self) -> frozenset[int]:
+    def _end_tokens(self) -> frozenset[int]:
         told = self._model.generation_config.eos_token_id
         ends = told if isinstance(told, list) else [told]
-        return frozenset(int(end) for end in (*ends, self._chat.end) if end is not None)
+        return frozenset(int(end) for end in (*ends, self._chat.end_token) if end is not None)
 
     # ---- states
 
@@ -239,42 +246,42 @@ class Transformer:
         shared = getattr(config.get_text_config(), "num_kv_shared_layers", None)
         return kinds <= _KEYS_AND_VALUES and not shared
 
-    def _readable(self, reading: Reading) -> Reading:
+    def _split_readable(self, reading: TokenizedPrompt) -> TokenizedPrompt:
         """Return the prompt in two parts if the first part may have a state, or else in one."""
-        return reading if self._has_states else Reading(head=(), tail=reading.head + reading.tail)
+        return reading if self._has_states else TokenizedPrompt(head=(), tail=reading.head + reading.tail)
 
-    def _fresh(self) -> Any:
+    def _new_cache(self) -> Any:
         """Return an empty cache. It keeps every token, even for layers that look only at the last ones."""
         kind = self._transformers.DynamicCache
         return kind() if self._has_states else kind(config=self._model.config)
 
-    def _restored(self, tensors: Sequence[Tensor]) -> Any:
-        cache = self._fresh()
+    def _restore_cache(self, tensors: Sequence[Tensor]) -> Any:
+        cache = self._new_cache()
         for layer in range(len(tensors) // 2):
-            keys, values = (self._tensor(one) for one in tensors[2 * layer : 2 * layer + 2])
+            keys, values = (self._load_tensor(one) for one in tensors[2 * layer : 2 * layer + 2])
             cache.update(keys, values, layer)
         return cache
 
     @property
-    def _unkept(self) -> str:
+    def _unkept_note(self) -> str:
         return f"{self.source} keeps something else than keys and values of every token, so that no state was kept"
 
-    def _tensor(self, told: Tensor) -> Any:
+    def _load_tensor(self, stored: Tensor) -> Any:
         torch = self._torch
-        kind = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}[told.shape.dtype]
-        return torch.from_numpy(told.data).view(kind).view(told.shape.lengths).to(self._model.device)
+        kind = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}[stored.shape.dtype]
+        return torch.from_numpy(stored.data).view(kind).view(stored.shape.lengths).to(self._model.device)
 
-    def _keep(self, head: tuple[int, ...], cache: Any, shelf: Shelf) -> str:
+    def _save_state(self, head: tuple[int, ...], cache: Any, shelf: StateLocation) -> str:
         """Keep the state of the first part, with which the cache begins. Return the reason if it was not kept, or
         "".
         """
-        key, kept = self.key(head), list(_kept_tensors(cache))
+        key, kept = self.state_key(head), list(_list_tensors(cache))
         fits = len(kept) == 2 * self.layers and key.dtype in _DTYPES.values()
-        if not fits or any(one.shape[2] < len(head) or _kind(one) != key.dtype for _, one in kept):
-            return self._unkept
+        if not fits or any(one.shape[2] < len(head) or _dtype_name(one) != key.dtype for _, one in kept):
+            return self._unkept_note
         heads = [(name, one[:, :, : len(head)]) for name, one in kept]
-        shapes = [Shape(name=name, dtype=key.dtype, lengths=tuple(one.shape)) for name, one in heads]
-        return shelf.folder.keep(shelf.place, key, shapes, (_bytes_of(one, self._torch) for _, one in heads))
+        shapes = [TensorShape(name=name, dtype=key.dtype, lengths=tuple(one.shape)) for name, one in heads]
+        return shelf.folder.save(shelf.path, key, shapes, (_bytes_of(one, self._torch) for _, one in heads))
 
     # ---- loading
 
@@ -297,8 +304,8 @@ class Transformer:
         return found
 
     @cached_property
-    def _chat(self) -> Chat:
-        return Chat(self._loaded(lambda: self._transformers.AutoTokenizer.from_pretrained(str(self.source))))
+    def _chat(self) -> ChatTemplate:
+        return ChatTemplate(self._loaded(lambda: self._transformers.AutoTokenizer.from_pretrained(str(self.source))))
 
     @cached_property
     def _model(self) -> Any:
@@ -320,7 +327,7 @@ class Transformer:
             raise ModelUnavailable(f"the language model {self.source} could not be loaded: {exc}") from exc
 
 
-class _Spoken:
+class _TextStream:
     """Collects tokens, and passes on their text as soon as its characters are complete."""
 
     def __init__(self, decode: Callable[[Sequence[int]], str], said: Callable[[str], None]) -> None:
@@ -331,21 +338,21 @@ class _Spoken:
         self.tokens.append(token)
         text = self._decode(self.tokens)
         if not text.endswith("\ufffd"):  # the rest of the character comes later
-            self._tell(text)
+            self._emit(text)
 
     def end(self) -> str:
         """Return the whole text."""
         text = self._decode(self.tokens)
-        self._tell(text)
+        self._emit(text)
         return text
 
-    def _tell(self, text: str) -> None:
+    def _emit(self, text: str) -> None:
         if piece := text.removeprefix(self._told):
             self._said(piece)
         self._told = text
 
 
-def _kept_tensors(cache: Any) -> Iterator[tuple[str, Any]]:
+def _list_tensors(cache: Any) -> Iterator[tuple[str, Any]]:
     """Yield the keys and values of each layer, of shape (1, heads, tokens, length). A layer without any yields
     nothing.
     """
@@ -356,7 +363,7 @@ def _kept_tensors(cache: Any) -> Iterator[tuple[str, Any]]:
                 yield f"{name}.{number}", kept
 
 
-def _kind(tensor: Any) -> str:
+def _dtype_name(tensor: Any) -> str:
     return _DTYPES.get(str(tensor.dtype).removeprefix("torch."), "")
 
 
@@ -373,5 +380,5 @@ def _best_device(torch: Any) -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def _nobody(piece: str) -> None:
+def _ignore_text(piece: str) -> None:
     """Ignore a piece of text."""

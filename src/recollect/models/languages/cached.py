@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from recollect.domain.usage import Usage
-from recollect.models.language import Check, LanguageModel, Prompt, Reply
-from recollect.models.languages.replies import Mistake, answer_in, packed, schema_of
-from recollect.models.languages.states import beside
-from recollect.models.languages.tally import Streamed, Tally, gated, metered_stream
+from recollect.models.language import LanguageModel, Prompt, Reply, ReplyCheck
+from recollect.models.languages.replies import ReplyMistake, build_schema, dump_answer, parse_answer
+from recollect.models.languages.states import with_state_folder
+from recollect.models.languages.usage_tally import MeteredStream, UsageTally, open_stream, use_gate
 
 T = TypeVar("T")
 
 
-class Cached:
+class CachedModel:
     """Returns the earlier reply to the same request at no cost. Otherwise it asks the model and keeps the reply.
 
     Two requests are the same if model, instructions, text and JSON schema are equal. Their operation does not count. If
@@ -40,45 +40,45 @@ class Cached:
     def name(self) -> str:
         return self._model.name
 
-    def beside(self, folder: Path) -> Cached:
+    def with_state_folder(self, folder: Path) -> CachedModel:
         """Return the same cache, with the states of its model in this folder."""
-        return Cached(beside(self._model, folder), self._folder, variant=self._variant)
+        return CachedModel(with_state_folder(self._model, folder), self._folder, variant=self._variant)
 
-    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
+    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: ReplyCheck[T] | None = None) -> Reply[T]:
         """Return the kept answer with an empty usage, or generate one.
 
         Raises:
             ModelError: the model raised it; nothing is kept then.
             OSError: the folder cannot be written.
         """
-        path = self._path(prompt, answer_type)
-        kept = await asyncio.to_thread(_read, path)
+        path = self._reply_path(prompt, answer_type)
+        kept = await asyncio.to_thread(_read_reply, path)
         if kept is not None:
             try:
-                return Reply(value=answer_in(kept, answer_type, check), usage=Usage(), model=self.name)
-            except Mistake:
+                return Reply(value=parse_answer(kept, answer_type, check), usage=Usage(), model=self.name)
+            except ReplyMistake:
                 pass  # the check differs from the one that it passed
         reply = await self._model.generate(prompt, answer_type, check=check)
-        await asyncio.to_thread(self._keep, path, packed(reply.value, answer_type))
+        await asyncio.to_thread(self._keep, path, dump_answer(reply.value, answer_type))
         return reply
 
-    def stream(self, prompt: Prompt) -> Streamed:
+    def stream(self, prompt: Prompt) -> MeteredStream:
         """Yield the kept text in one piece, or generate one and keep it when it is complete.
 
         Raises:
             ModelError, OSError: as :meth:`generate`.
         """
-        tally = Tally()
-        return Streamed(self._pieces(prompt, tally), tally)
+        tally = UsageTally()
+        return MeteredStream(self._stream_pieces(prompt, tally), tally)
 
-    async def _pieces(self, prompt: Prompt, tally: Tally) -> AsyncGenerator[str, None]:
-        path = self._path(prompt, str)
-        kept = await asyncio.to_thread(_read, path)
+    async def _stream_pieces(self, prompt: Prompt, tally: UsageTally) -> AsyncGenerator[str, None]:
+        path = self._reply_path(prompt, str)
+        kept = await asyncio.to_thread(_read_reply, path)
         if kept is not None:
             yield kept
             return
-        with gated(tally.gate):
-            pieces = metered_stream(self._model, prompt)
+        with use_gate(tally.gate):
+            pieces = open_stream(self._model, prompt)
         said = ""
         try:
             async for piece in pieces:
@@ -89,8 +89,8 @@ class Cached:
             tally.add(pieces.usage)
         await asyncio.to_thread(self._keep, path, said)
 
-    def _path(self, prompt: Prompt, answer_type: type[object]) -> Path:
-        request = [self.name, self._variant, prompt.system, prompt.asked, schema_of(answer_type)]
+    def _reply_path(self, prompt: Prompt, answer_type: type[object]) -> Path:
+        request = [self.name, self._variant, prompt.system, prompt.full_text, build_schema(answer_type)]
         key = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
         return self._folder / key[:2] / f"{key}.txt"
 
@@ -108,7 +108,7 @@ class Cached:
             raise
 
 
-def _read(path: Path) -> str | None:
+def _read_reply(path: Path) -> str | None:
     try:
         return path.read_bytes().decode()
     except (FileNotFoundError, UnicodeDecodeError):

@@ -17,30 +17,30 @@ from typing import Final, TypeVar
 
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidReply, MissingExtra, ModelError, NoAnswer
-from recollect.models.language import Check, Prompt, Reply
-from recollect.models.languages._agree import Words, agreed
-from recollect.models.languages._chat import Talk
-from recollect.models.languages._request import Request
-from recollect.models.languages._transformer import EXTRA, Shelf, Transformer, Written
+from recollect.models.language import Prompt, Reply, ReplyCheck
+from recollect.models.languages._chat_template import ModelInput
+from recollect.models.languages._correction import RawReply, ask_until_valid
+from recollect.models.languages._request import ModelRequest
+from recollect.models.languages._transformer import EXTRA, StateLocation, TransformerModel, WrittenText
 from recollect.models.languages.settings import CallSettings
 from recollect.models.languages.states import StateFolder
-from recollect.models.languages.tally import Streamed, Tally, estimated_tokens
+from recollect.models.languages.usage_tally import MeteredStream, UsageTally, estimate_tokens
 
 T = TypeVar("T")
 
 PROVIDER: Final = "local"
-MOST_TOKENS: Final = 1024
+DEFAULT_MAX_TOKENS: Final = 1024
 
-_THOUGHTS: Final = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.S)
+_THINKING: Final = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.S)
 
 
 @dataclass(slots=True)
-class _Turn:
+class _PendingReply:
     """A reply in progress: its listener, a stop event, and its start, which is ``None`` while the reply waits its
     turn.
     """
 
-    said: Callable[[str], None] | None
+    on_text: Callable[[str], None] | None
     stop: threading.Event = field(default_factory=threading.Event)
     began: float | None = None
 
@@ -70,10 +70,10 @@ class LocalModel:
         states: Path | None = None,
     ) -> None:
         self._settings = settings or CallSettings()
-        self._transformer = Transformer(model, device=self._settings.device, dtype=dtype)
+        self._transformer = TransformerModel(model, device=self._settings.device, dtype=dtype)
         # The default threads are not used, because calls that wait for each other would fill them.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recollect-local-model")
-        self._states = None if states is None else self._folder(states)
+        self._states = None if states is None else self._open_folder(states)
 
     def __repr__(self) -> str:
         return f"LocalModel({str(self._transformer.source)!r})"
@@ -82,14 +82,14 @@ class LocalModel:
     def name(self) -> str:
         return f"{PROVIDER}:{self._transformer.source}"
 
-    def beside(self, folder: Path) -> LocalModel:
+    def with_state_folder(self, folder: Path) -> LocalModel:
         """Return the same loaded model, with its states in this folder. The folder is made now if needed."""
         other = copy.copy(self)
-        other._states = self._folder(folder)
-        other._states.place()
+        other._states = self._open_folder(folder)
+        other._states.locate()
         return other
 
-    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
+    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: ReplyCheck[T] | None = None) -> Reply[T]:
         """Generate an answer. An error carries the cost of the call.
 
         Raises:
@@ -100,40 +100,40 @@ class LocalModel:
             MissingExtra: torch, transformers or pydantic is not installed.
         """
         _require_schemas(answer_type)
-        tally, notes, shelf = Tally(), list[str](), self._shelf()
+        tally, notes, shelf = UsageTally(), list[str](), self._find_location()
 
-        async def ask(request: Request[T]) -> Words:
-            written = await self._asked(request, tally, shelf)
+        async def ask(request: ModelRequest[T]) -> RawReply:
+            written = await self._generate_text(request, tally, shelf)
             if written.note:
                 notes.append(written.note)
-            return Words(text=_spoken(written.text), cut=written.cut)
+            return RawReply(text=_strip_thinking(written.text), is_cut=written.is_cut)
 
         try:
-            request = Request(prompt, answer_type)
+            request = ModelRequest(prompt, answer_type)
             times = self._settings.corrections
-            value = await agreed(request, ask, check, corrections=times, name=self.name, place=self.name)
+            value = await ask_until_valid(request, ask, check, corrections=times, name=self.name, place=self.name)
         except ModelError as exc:
             exc.usage = tally.usage
             raise
         return Reply(value=value, usage=tally.usage, model=self.name, notes=tuple(dict.fromkeys(notes)))
 
-    def stream(self, prompt: Prompt) -> Streamed:
+    def stream(self, prompt: Prompt) -> MeteredStream:
         """Generate plain text, piece by piece.
 
         Raises:
             InvalidReply: the text was cut off at the limit of tokens; the error carries the whole text.
             LimitReached, ModelUnavailable, NoAnswer, MissingExtra: as :meth:`generate`.
         """
-        tally = Tally()
-        return Streamed(self._pieces(prompt, tally), tally)
+        tally = UsageTally()
+        return MeteredStream(self._stream_pieces(prompt, tally), tally)
 
-    async def _pieces(self, prompt: Prompt, tally: Tally) -> AsyncGenerator[str, None]:
+    async def _stream_pieces(self, prompt: Prompt, tally: UsageTally) -> AsyncGenerator[str, None]:
         loop, pieces = asyncio.get_running_loop(), asyncio.Queue[str | None]()
 
         def tell(piece: str | None) -> None:
             loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
-        asked = asyncio.create_task(self._asked(Request(prompt, str), tally, self._shelf(), tell))
+        asked = asyncio.create_task(self._generate_text(ModelRequest(prompt, str), tally, self._find_location(), tell))
         asked.add_done_callback(lambda _: pieces.put_nowait(None))
         try:
             while (piece := await pieces.get()) is not None:
@@ -147,29 +147,33 @@ class LocalModel:
             await asyncio.wait([asked])  # until it has counted its cost
         if not written.text.strip():
             raise NoAnswer(f"{self.name} gave nothing")
-        if written.cut:
+        if written.is_cut:
             raise InvalidReply(f"{self.name} was cut off at its limit of tokens", written.text)
 
-    async def _asked(
-        self, request: Request[T], tally: Tally, shelf: Shelf | None, said: Callable[[str], None] | None = None
-    ) -> Written:
+    async def _generate_text(
+        self,
+        request: ModelRequest[T],
+        tally: UsageTally,
+        shelf: StateLocation | None,
+        said: Callable[[str], None] | None = None,
+    ) -> WrittenText:
         """Return one reply. It is stopped if nobody waits for it any more."""
         prompt = request.prompt
-        talk = Talk(
+        talk = ModelInput(
             system=prompt.system,
             prefix=prompt.prefix,
             # The form of the answer comes last, so that every question about a segment continues from the same state.
-            text=f"{prompt.text}\n\n{request.form()}".rstrip(),
-            correction=request.correction(),
+            text=f"{prompt.text}\n\n{request.describe_form()}".rstrip(),
+            correction=request.last_correction(),
         )
-        needed = estimated_tokens(talk.system, talk.prefix, talk.text, *(talk.correction or ()))
-        await tally.ask_leave(needed)
-        turn, usage = _Turn(said=said), Usage(calls=1, tokens_in=needed)
+        needed = estimate_tokens(talk.system, talk.prefix, talk.text, *(talk.correction or ()))
+        await tally.request_leave(needed)
+        turn, usage = _PendingReply(on_text=said), Usage(calls=1, tokens_in=needed)
         try:
-            work = partial(self._work, talk, shelf, turn)
+            work = partial(self._run_model, talk, shelf, turn)
             written = await asyncio.get_running_loop().run_in_executor(self._thread, work)
             usage = Usage(
-                calls=1, tokens_in=written.tokens_in, tokens_out=written.tokens_out, tokens_cached=written.cached
+                calls=1, tokens_in=written.tokens_in, tokens_out=written.tokens_out, tokens_cached=written.tokens_cached
             )
         except ModelError:  # the model is not loaded, or cannot read this
             usage = Usage(calls=1)
@@ -179,20 +183,22 @@ class LocalModel:
             tally.add(Usage() if turn.began is None else usage + Usage(seconds=time.perf_counter() - turn.began))
         return written
 
-    def _work(self, talk: Talk, shelf: Shelf | None, turn: _Turn) -> Written:
+    def _run_model(self, talk: ModelInput, shelf: StateLocation | None, turn: _PendingReply) -> WrittenText:
         turn.began = time.perf_counter()
-        most = self._settings.max_tokens or MOST_TOKENS
-        reading = self._transformer.read(talk)
-        return self._transformer.write(reading, most=most, shelf=shelf, stop=turn.stop, said=turn.said)
+        most = self._settings.max_tokens or DEFAULT_MAX_TOKENS
+        reading = self._transformer.tokenize(talk)
+        return self._transformer.generate(
+            reading, max_tokens=most, location=shelf, stop=turn.stop, on_text=turn.on_text
+        )
 
-    def _shelf(self) -> Shelf | None:
+    def _find_location(self) -> StateLocation | None:
         """Return the place of the states. It is found before any wait, so that nothing that is forgotten meanwhile is
         kept.
         """
-        place = None if self._states is None else self._states.place()
-        return None if self._states is None or place is None else Shelf(folder=self._states, place=place)
+        place = None if self._states is None else self._states.locate()
+        return None if self._states is None or place is None else StateLocation(folder=self._states, path=place)
 
-    def _folder(self, folder: Path) -> StateFolder:
+    def _open_folder(self, folder: Path) -> StateFolder:
         return StateFolder(folder, max_bytes=self._settings.states_bytes)
 
 
@@ -202,6 +208,6 @@ def _require_schemas(answer_type: type[object]) -> None:
         raise MissingExtra("pydantic", EXTRA)
 
 
-def _spoken(text: str) -> str:
+def _strip_thinking(text: str) -> str:
     """Return a reply without the thoughts that some models write before it."""
-    return _THOUGHTS.sub("", text).strip()
+    return _THINKING.sub("", text).strip()

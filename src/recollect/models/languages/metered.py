@@ -10,13 +10,13 @@ from datetime import datetime
 from functools import partial
 from typing import Protocol, TypeVar
 
-from recollect.domain.limits import Limit, exceeded
+from recollect.domain.limits import Limit, find_exceeded_limit
 from recollect.domain.usage import LedgerEntry, Usage
 from recollect.errors import LimitReached, MissingExtra, ModelError, NoModel
-from recollect.models.language import Check, LanguageModel, Prompt, Reply, Role
-from recollect.models.languages.by_role import of_role
-from recollect.models.languages.tally import Tally, estimated_tokens, gated, metered_stream
-from recollect.models.languages.unconfigured import NoLanguageModel, no_model
+from recollect.models.language import LanguageModel, ModelRole, Prompt, Reply, ReplyCheck
+from recollect.models.languages.role_models import choose_for_role
+from recollect.models.languages.unconfigured import UnconfiguredModel, no_model
+from recollect.models.languages.usage_tally import UsageTally, estimate_tokens, open_stream, use_gate
 
 T = TypeVar("T")
 
@@ -30,38 +30,38 @@ class Ledger(Protocol):
 
 
 @dataclass(slots=True)
-class _Call:
+class _PendingCall:
     """A call in progress: its cost so far, and the least cost of its next request.
 
     ``tally`` is the model's own count from its first request on. It is missing if the model does not count.
     """
 
-    role: Role
+    role: ModelRole
     estimate: int
     usage: Usage = Usage()
-    tally: Tally | None = None
+    tally: UsageTally | None = None
     failed: bool = False
 
     @property
-    def held(self) -> int:
+    def reserved_tokens(self) -> int:
         """Return the tokens that count before they are recorded."""
-        return self.estimate if self.tally is None else _tokens(self.tally.usage) + self.estimate
+        return self.estimate if self.tally is None else _sum_tokens(self.tally.usage) + self.estimate
 
-    def broken_off(self) -> Usage:
+    def cancelled_usage(self) -> Usage:
         """Return the cost of a cancelled call. Everything that was sent is paid for."""
         if self.tally is not None:
             return self.tally.usage
         return self.usage if self.usage.calls else Usage(calls=1, tokens_in=self.estimate)
 
 
-class Metered:
+class LedgerModel:
     """Records the cost of each call in a ledger, including failed calls, and makes no call past a limit.
 
     Limits are checked before a call. They are checked again before each of its requests, if the model supports that
-    (:func:`~recollect.models.languages.tally.gated`), because corrections and retries may be a dozen requests. Calls in
-    progress count with their cost so far and the tokens of their prompts, so that many calls together do not pass a
-    limit. The length of their answers is unknown, and may pass it. Calls in progress in other processes do not count. A
-    reply without a cost (from a cache) is not a call.
+    (:func:`~recollect.models.languages.usage_tally.use_gate`), because corrections and retries may be a dozen requests.
+    Calls in progress count with their cost so far and the tokens of their prompts, so that many calls together do not
+    pass a limit. The length of their answers is unknown, and may pass it. Calls in progress in other processes do not
+    count. A reply without a cost (from a cache) is not a call.
 
     Args:
         model: the model that answers.
@@ -74,7 +74,7 @@ class Metered:
         self, model: LanguageModel, ledger: Ledger, *, limits: Sequence[Limit] = (), clock: Callable[[], datetime]
     ) -> None:
         self._model, self._ledger, self._limits, self._clock = model, ledger, tuple(limits), clock
-        self._under_way: list[_Call] = []
+        self._under_way: list[_PendingCall] = []
         # A call must not move from the calls in progress to the ledger between the two reads.
         self._lock = asyncio.Lock()
 
@@ -82,15 +82,15 @@ class Metered:
     def name(self) -> str:
         return self._model.name
 
-    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
+    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: ReplyCheck[T] | None = None) -> Reply[T]:
         """Generate an answer, and record its cost.
 
         Raises:
             LimitReached: the call, or another request of it, would break a limit; that request was not sent.
             ModelError: the model raised it; the cost of the call is recorded.
         """
-        async with self._metered(prompt) as call:
-            with gated(partial(self._let_pass, call)):
+        async with self._meter(prompt) as call:
+            with use_gate(partial(self._check_request, call)):
                 reply = await self._model.generate(prompt, answer_type, check=check)
             call.usage = reply.usage
         return reply
@@ -101,9 +101,9 @@ class Metered:
         Raises:
             LimitReached, ModelError: as :meth:`generate`.
         """
-        async with self._metered(prompt) as call:
-            with gated(partial(self._let_pass, call)):
-                pieces = metered_stream(self._model, prompt)
+        async with self._meter(prompt) as call:
+            with use_gate(partial(self._check_request, call)):
+                pieces = open_stream(self._model, prompt)
             try:
                 async for piece in pieces:
                     yield piece
@@ -111,18 +111,18 @@ class Metered:
                 await pieces.aclose()
                 call.usage = pieces.usage
 
-    def missing(self, role: Role, operation: str) -> NoModel | None:
+    def missing(self, role: ModelRole, operation: str) -> NoModel | None:
         """Return the error for want of a model that a call in this role would raise; ``None`` where there is one."""
-        return no_model(operation, role) if isinstance(of_role(self._model, role), NoLanguageModel) else None
+        return no_model(operation, role) if isinstance(choose_for_role(self._model, role), UnconfiguredModel) else None
 
-    async def reached(self, role: Role) -> LimitReached | None:
+    async def find_reached_limit(self, role: ModelRole) -> LimitReached | None:
         """Return the error that a call in this role would raise, without a call, or ``None`` if no limit is used up."""
         async with self._lock:
-            return await self._reached(role, 0)
+            return await self._find_reached_limit(role, 0)
 
     @asynccontextmanager
-    async def _metered(self, prompt: Prompt) -> AsyncIterator[_Call]:
-        call = await self._begun(prompt)
+    async def _meter(self, prompt: Prompt) -> AsyncIterator[_PendingCall]:
+        call = await self._begin_call(prompt)
         try:
             yield call
         except (NoModel, MissingExtra):  # no request was sent
@@ -137,33 +137,33 @@ class Metered:
             raise
         except BaseException:  # cancelled
             call.failed = True
-            call.usage = call.broken_off()
+            call.usage = call.cancelled_usage()
             raise
         finally:
-            await self._ended(prompt, call)
+            await self._end_call(prompt, call)
 
-    async def _begun(self, prompt: Prompt) -> _Call:
-        call = _Call(prompt.role, estimated_tokens(prompt.system, prompt.asked))
+    async def _begin_call(self, prompt: Prompt) -> _PendingCall:
+        call = _PendingCall(prompt.role, estimate_tokens(prompt.system, prompt.full_text))
         async with self._lock:
-            if error := await self._reached(prompt.role, call.estimate):
+            if error := await self._find_reached_limit(prompt.role, call.estimate):
                 raise error
             self._under_way.append(call)
         return call
 
-    async def _let_pass(self, call: _Call, tally: Tally, needed: int) -> None:
+    async def _check_request(self, call: _PendingCall, tally: UsageTally, needed: int) -> None:
         """Check the limits for a request of a call in progress, which counts with its cost so far."""
         async with self._lock:
             call.tally, call.estimate = tally, 0
-            if error := await self._reached(call.role, needed):
+            if error := await self._find_reached_limit(call.role, needed):
                 raise error
             call.estimate = needed
 
-    async def _ended(self, prompt: Prompt, call: _Call) -> None:
+    async def _end_call(self, prompt: Prompt, call: _PendingCall) -> None:
         entry = LedgerEntry(
             at=self._clock(),
             operation=prompt.operation,
             role=str(prompt.role),
-            model=of_role(self._model, prompt.role).name,
+            model=choose_for_role(self._model, prompt.role).name,
             usage=call.usage,
             failed=call.failed,
         )
@@ -174,11 +174,11 @@ class Metered:
             finally:
                 self._under_way.remove(call)
 
-    async def _reached(self, role: Role, needed: int) -> LimitReached | None:
+    async def _find_reached_limit(self, role: ModelRole, needed: int) -> LimitReached | None:
         now = self._clock()
         limits = [limit for limit in self._limits if limit.covers(role)]
-        spent = {limit: await self._spent(limit, now) for limit in limits}
-        broken = exceeded(limits, spent, needed)
+        spent = {limit: await self._count_spent(limit, now) for limit in limits}
+        broken = find_exceeded_limit(limits, spent, needed)
         if broken is None:
             return None
         until = broken.until(now)
@@ -186,10 +186,10 @@ class Metered:
         call = f", and this call needs about {needed:,}" if needed else ""
         return LimitReached(f"no call past the limit of {broken}: {spent[broken]:,} are spent{call}{opens}", until)
 
-    async def _spent(self, limit: Limit, now: datetime) -> int:
+    async def _count_spent(self, limit: Limit, now: datetime) -> int:
         usage = await self._ledger.spent(limit.role, limit.since(now))
-        return _tokens(usage) + sum(call.held for call in self._under_way if limit.covers(call.role))
+        return _sum_tokens(usage) + sum(call.reserved_tokens for call in self._under_way if limit.covers(call.role))
 
 
-def _tokens(usage: Usage) -> int:
+def _sum_tokens(usage: Usage) -> int:
     return usage.tokens_in + usage.tokens_out

@@ -20,23 +20,35 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput, InvalidReply, ModelError, ModelUnavailable, NoAnswer
-from recollect.models.language import Check, Prompt, Reply
-from recollect.models.languages._agree import Words, agreed
-from recollect.models.languages._keeper import Keeper
-from recollect.models.languages._providers import OPENAI, found_model, keys_of, takes_marks, takes_temperature
-from recollect.models.languages._request import Request, asked_tokens, heard_usage, parameters, piece_of
-from recollect.models.languages._troubles import (
-    cost_of,
-    is_passing,
-    masked,
-    pause_before,
+from recollect.models.language import Prompt, Reply, ReplyCheck
+from recollect.models.languages._connection_keeper import ConnectionKeeper
+from recollect.models.languages._correction import RawReply, ask_until_valid
+from recollect.models.languages._errors import (
+    compute_pause,
+    estimate_cost,
+    has_key,
+    is_transient,
+    make_unavailable,
+    mask_keys,
     refuses_schema,
-    shows_key,
-    unavailable,
 )
-from recollect.models.languages.names import parsed_name
+from recollect.models.languages._providers import (
+    OPENAI,
+    accepts_cache_marks,
+    accepts_temperature,
+    find_model,
+    list_secret_keys,
+)
+from recollect.models.languages._request import (
+    ModelRequest,
+    build_parameters,
+    estimate_request_tokens,
+    read_piece,
+    read_usage,
+)
+from recollect.models.languages.model_names import parse_model_name
 from recollect.models.languages.settings import CallSettings
-from recollect.models.languages.tally import Streamed, Tally
+from recollect.models.languages.usage_tally import MeteredStream, UsageTally
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
@@ -56,13 +68,13 @@ class _SchemaRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _LoopConnection:
     """The connection to a model from one event loop. A connection belongs to the loop that opened it."""
 
     model: Model[Any]
     slots: asyncio.Semaphore
     keys: tuple[str, ...]
-    keeper: Keeper
+    keeper: ConnectionKeeper
 
 
 class PydanticModel:
@@ -93,7 +105,7 @@ class PydanticModel:
         settings: CallSettings | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        self._name = parsed_name(name)
+        self._name = parse_model_name(name)
         base_url = base_url or self._name.base_url
         if base_url is not None and not base_url.startswith(("http://", "https://")):
             raise InvalidInput(f"the base URL is {base_url!r}; it must begin with http:// or https://")
@@ -103,7 +115,7 @@ class PydanticModel:
         self._settings = settings or CallSettings()
         self._sleep = sleep
         self._schema_refused = False
-        self._lines: dict[asyncio.AbstractEventLoop, _Line] = {}
+        self._lines: dict[asyncio.AbstractEventLoop, _LoopConnection] = {}
 
     def __repr__(self) -> str:
         return f"PydanticModel({self._place!r})"
@@ -112,7 +124,7 @@ class PydanticModel:
     def name(self) -> str:
         return str(self._name)
 
-    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
+    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: ReplyCheck[T] | None = None) -> Reply[T]:
         """Generate an answer. An error carries the cost of the call.
 
         If a request reports no usage, it counts with about the tokens of its prompt, unless the server refused it or
@@ -125,39 +137,41 @@ class PydanticModel:
             NoAnswer: the model refused, or returned nothing.
             MissingExtra: pydantic-ai, or the package of the provider, is not installed.
         """
-        tally = Tally()
-        async with self._connected(tally) as line:
-            value = await self._agree(line, Request(prompt, answer_type), check, tally)
+        tally = UsageTally()
+        async with self._connect(tally) as line:
+            value = await self._ask_until_valid(line, ModelRequest(prompt, answer_type), check, tally)
         return Reply(value=value, usage=tally.usage, model=self.name)
 
-    def stream(self, prompt: Prompt) -> Streamed:
+    def stream(self, prompt: Prompt) -> MeteredStream:
         """Generate plain text, piece by piece. A request that fails before its first piece is tried again.
 
         Raises:
             InvalidReply: the text was cut off at the limit of tokens; the error carries the whole text.
             ModelUnavailable, MissingExtra: as :meth:`generate`.
         """
-        tally = Tally()
-        return Streamed(self._pieces(prompt, tally), tally)
+        tally = UsageTally()
+        return MeteredStream(self._stream_pieces(prompt, tally), tally)
 
-    async def _agree(self, line: _Line, request: Request[T], check: Check[T] | None, tally: Tally) -> T:
+    async def _ask_until_valid(
+        self, line: _LoopConnection, request: ModelRequest[T], check: ReplyCheck[T] | None, tally: UsageTally
+    ) -> T:
         """Ask until an answer can be used, and show the model its mistake each time."""
 
-        async def ask(request: Request[T]) -> Words:
+        async def ask(request: ModelRequest[T]) -> RawReply:
             response = await self._ask(line, request, tally)
-            return Words(text=self._words(line, response), cut=response.finish_reason == "length")
+            return RawReply(text=self._read_reply(line, response), is_cut=response.finish_reason == "length")
 
-        return await agreed(
+        return await ask_until_valid(
             request,
             ask,
             check,
             corrections=self._settings.corrections,
             name=self.name,
             place=self._place,
-            shown=partial(masked, keys=line.keys),
+            render_error=partial(mask_keys, keys=line.keys),
         )
 
-    def _words(self, line: _Line, response: ModelResponse) -> str:
+    def _read_reply(self, line: _LoopConnection, response: ModelResponse) -> str:
         """Return the text of a response. Blanks count as nothing.
 
         Raises:
@@ -166,27 +180,27 @@ class PydanticModel:
         reply = (response.text or "").strip()
         if response.finish_reason == "content_filter":
             refusal = (response.provider_details or {}).get("refusal") or reply or "no reason given"
-            raise NoAnswer(masked(f"{self._place} refused to answer: {refusal}", line.keys))
+            raise NoAnswer(mask_keys(f"{self._place} refused to answer: {refusal}", line.keys))
         return reply
 
-    async def _ask(self, line: _Line, request: Request[T], tally: Tally) -> ModelResponse:
+    async def _ask(self, line: _LoopConnection, request: ModelRequest[T], tally: UsageTally) -> ModelResponse:
         """Return one response: with a schema as long as the server accepts one, or with a prompt that contains the
         schema.
         """
         if request.schema is not None and self._sends_schema(line):
             try:
-                return await self._patiently(line, partial(self._send, line, request, tally, native=True))
+                return await self._send_with_retries(line, partial(self._send, line, request, tally, native=True))
             except _SchemaRefused as exc:
                 self._schema_refused = True
                 _log.warning("the JSON schema goes into the prompt instead, since the server refuses it: %s", exc)
-        return await self._patiently(line, partial(self._send, line, request, tally, native=False))
+        return await self._send_with_retries(line, partial(self._send, line, request, tally, native=False))
 
-    def _sends_schema(self, line: _Line) -> bool:
+    def _sends_schema(self, line: _LoopConnection) -> bool:
         if self._settings.structured == "auto":
             return not self._schema_refused and bool(line.model.profile.get("supports_json_schema_output"))
         return self._settings.structured == "schema"
 
-    async def _patiently(self, line: _Line, send: Callable[[], Awaitable[V]]) -> V:
+    async def _send_with_retries(self, line: _LoopConnection, send: Callable[[], Awaitable[V]]) -> V:
         """Send a request, and send it again while the problem may end soon.
 
         Raises:
@@ -201,27 +215,29 @@ class PydanticModel:
             except (_SchemaRefused, ModelError):
                 raise
             except Exception as exc:
-                pause = self._pause(attempt, exc)
+                pause = self._compute_pause(attempt, exc)
                 if pause is None:
-                    raise self._failure(line, exc) from (None if shows_key(exc, line.keys) else exc)
+                    raise self._make_error(line, exc) from (None if has_key(exc, line.keys) else exc)
             await self._sleep(pause)
         raise AssertionError("unreachable")
 
-    def _pause(self, attempt: int, error: Exception) -> float | None:
+    def _compute_pause(self, attempt: int, error: Exception) -> float | None:
         """Return the seconds until the next attempt, or ``None`` if there is none."""
-        if attempt >= self._settings.retries or not is_passing(error):
+        if attempt >= self._settings.retries or not is_transient(error):
             return None
         asked = getattr(error, "retry_after", None)
-        return pause_before(attempt, asked, first=self._settings.pause, share=random.random())
+        return compute_pause(attempt, asked, first=self._settings.pause, share=random.random())
 
-    async def _send(self, line: _Line, request: Request[T], tally: Tally, *, native: bool) -> ModelResponse:
+    async def _send(
+        self, line: _LoopConnection, request: ModelRequest[T], tally: UsageTally, *, native: bool
+    ) -> ModelResponse:
         """Send one request over the network."""
         from pydantic_ai.direct import model_request
 
         prompted = request.schema is not None and not native
-        messages = request.messages(prompted=prompted, marked=takes_marks(line.model))
-        cost = sent = Usage(calls=1, tokens_in=asked_tokens(messages))
-        await tally.ask_leave(sent.tokens_in)
+        messages = request.messages(prompted=prompted, marked=accepts_cache_marks(line.model))
+        cost = sent = Usage(calls=1, tokens_in=estimate_request_tokens(messages))
+        await tally.request_leave(sent.tokens_in)
         start = time.perf_counter()
         try:
             async with asyncio.timeout(self._settings.timeout):
@@ -229,26 +245,26 @@ class PydanticModel:
                     line.model,
                     messages,
                     model_settings=self._model_settings(line, request.prompt),
-                    model_request_parameters=parameters(request, native=native),
+                    model_request_parameters=build_parameters(request, native=native),
                 )
-            cost = Usage(calls=1) + heard_usage(response.usage, messages, response.text)
+            cost = Usage(calls=1) + read_usage(response.usage, messages, response.text)
         except TimeoutError as exc:
             raise TimeoutError(f"did not answer in {self._settings.timeout:g} s") from exc
         except Exception as exc:
-            cost = cost_of(exc, sent)
+            cost = estimate_cost(exc, sent)
             if native and self._settings.structured == "auto" and refuses_schema(exc):
-                raise _SchemaRefused(self._failure(line, exc)) from None
+                raise _SchemaRefused(self._make_error(line, exc)) from None
             raise
         finally:
             tally.add(cost + Usage(seconds=time.perf_counter() - start))
         return response
 
-    async def _pieces(self, prompt: Prompt, tally: Tally) -> AsyncGenerator[str, None]:
+    async def _stream_pieces(self, prompt: Prompt, tally: UsageTally) -> AsyncGenerator[str, None]:
         begun = False
-        async with self._connected(tally) as line:
+        async with self._connect(tally) as line:
             for attempt in count():
                 try:
-                    async with aclosing(self._flow(line, prompt, tally)) as pieces:
+                    async with aclosing(self._stream_once(line, prompt, tally)) as pieces:
                         async for piece in pieces:
                             begun = True
                             yield piece
@@ -256,85 +272,87 @@ class PydanticModel:
                 except ModelError:
                     raise
                 except Exception as exc:
-                    pause = None if begun else self._pause(attempt, exc)
+                    pause = None if begun else self._compute_pause(attempt, exc)
                     if pause is None:
-                        raise self._failure(line, exc) from (None if shows_key(exc, line.keys) else exc)
+                        raise self._make_error(line, exc) from (None if has_key(exc, line.keys) else exc)
                 await self._sleep(pause)
 
-    async def _flow(self, line: _Line, prompt: Prompt, tally: Tally) -> AsyncGenerator[str, None]:
+    async def _stream_once(self, line: _LoopConnection, prompt: Prompt, tally: UsageTally) -> AsyncGenerator[str, None]:
         """Yield the pieces of one streamed request."""
         from pydantic_ai.direct import model_request_stream
 
-        request = Request(prompt, str)
-        messages = request.messages(prompted=False, marked=takes_marks(line.model))
-        cost = sent = Usage(calls=1, tokens_in=asked_tokens(messages))
+        request = ModelRequest(prompt, str)
+        messages = request.messages(prompted=False, marked=accepts_cache_marks(line.model))
+        cost = sent = Usage(calls=1, tokens_in=estimate_request_tokens(messages))
         settings = self._model_settings(line, prompt)
         if "timeout" not in line.model.unsupported_settings:
             settings["timeout"] = self._settings.timeout
         async with line.slots:
-            await tally.ask_leave(sent.tokens_in)
+            await tally.request_leave(sent.tokens_in)
             start, said, counted = time.perf_counter(), "", None
             try:
                 async with model_request_stream(line.model, messages, model_settings=settings) as stream:
                     async for event in stream:
-                        if piece := piece_of(event):
+                        if piece := read_piece(event):
                             said += piece
                             yield piece
                     counted = stream.usage
                     self._require_whole(line, stream.get(), said)
             except Exception as exc:
-                cost = cost_of(exc, sent)
+                cost = estimate_cost(exc, sent)
                 raise
             finally:
                 if said or counted is not None:
-                    cost = Usage(calls=1) + heard_usage(counted, messages, said)
+                    cost = Usage(calls=1) + read_usage(counted, messages, said)
                 tally.add(cost + Usage(seconds=time.perf_counter() - start))
 
-    def _require_whole(self, line: _Line, response: ModelResponse, said: str) -> None:
-        if not self._words(line, response):
+    def _require_whole(self, line: _LoopConnection, response: ModelResponse, said: str) -> None:
+        if not self._read_reply(line, response):
             raise NoAnswer(f"{self._place} gave nothing")
         if response.finish_reason == "length":
-            raise InvalidReply(f"{self.name} was cut off at its limit of tokens", masked(said, line.keys))
+            raise InvalidReply(f"{self.name} was cut off at its limit of tokens", mask_keys(said, line.keys))
 
-    def _model_settings(self, line: _Line, prompt: Prompt) -> ModelSettings:
+    def _model_settings(self, line: _LoopConnection, prompt: Prompt) -> ModelSettings:
         settings: ModelSettings = {}
         if "max_retries" not in line.model.unsupported_settings:
             settings["max_retries"] = 0  # this class tries again, in the same way for every provider
-        if self._settings.temperature is not None and takes_temperature(line.model):
+        if self._settings.temperature is not None and accepts_temperature(line.model):
             settings["temperature"] = self._settings.temperature
         if self._settings.max_tokens is not None:
             settings["max_tokens"] = self._settings.max_tokens
         if self._settings.tags and self._name.provider in OPENAI:
-            settings["extra_body"] = {"metadata": _tags(prompt)}
+            settings["extra_body"] = {"metadata": _make_tags(prompt)}
         return settings
 
     @asynccontextmanager
-    async def _connected(self, tally: Tally) -> AsyncIterator[_Line]:
+    async def _connect(self, tally: UsageTally) -> AsyncIterator[_LoopConnection]:
         """Yield a connection for the duration of a call. An error that ends the call carries its cost."""
         try:
-            line = await self._line()
+            line = await self._find_connection()
             async with line.model:
-                line.keeper.touch()
+                line.keeper.mark_used()
                 yield line
         except ModelError as exc:
             exc.usage = tally.usage
             raise
 
-    async def _line(self) -> _Line:
+    async def _find_connection(self) -> _LoopConnection:
         loop = asyncio.get_running_loop()
         if loop not in self._lines:
             with suppress(ImportError):  # the error below explains it
                 await asyncio.to_thread(import_module, "pydantic_ai.direct")  # the import takes a second or two
         if loop not in self._lines:
-            model = found_model(self._name, self._base_url, self._api_key)
+            model = find_model(self._name, self._base_url, self._api_key)
             slots = asyncio.Semaphore(self._settings.concurrency)
             for ended in [other for other in self._lines if other.is_closed()]:
                 self._lines.pop(ended, None)
-            self._lines[loop] = _Line(model, slots, keys_of(model, self._api_key), Keeper(model))
+            self._lines[loop] = _LoopConnection(
+                model, slots, list_secret_keys(model, self._api_key), ConnectionKeeper(model)
+            )
         return self._lines[loop]
 
-    def _failure(self, line: _Line, error: Exception) -> ModelUnavailable:
-        return unavailable(self._place, error, line.keys)
+    def _make_error(self, line: _LoopConnection, error: Exception) -> ModelUnavailable:
+        return make_unavailable(self._place, error, line.keys)
 
     @property
     def _place(self) -> str:
@@ -345,6 +363,6 @@ class PydanticModel:
         return f"{self.name} at {scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
 
 
-def _tags(prompt: Prompt) -> dict[str, str]:
+def _make_tags(prompt: Prompt) -> dict[str, str]:
     tags = {"role": str(prompt.role), "operation": prompt.operation, "subject": prompt.subject}
     return {name: value[:TAG_CHARACTERS] for name, value in tags.items()}

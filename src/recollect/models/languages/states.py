@@ -2,7 +2,7 @@
 
 E-mem, 3.5 and equation 9: the state of a segment is the keys and values of all its layers. A state is derived and can
 be made again, so it may be missing, evicted or deleted. It may reveal every word that was read, so forgetting erases
-all states (:mod:`recollect.store.sqlite.states`).
+all states (:mod:`recollect.store.sqlite.state_folders`).
 """
 
 from __future__ import annotations
@@ -19,33 +19,41 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar, runtime_checkable
 
 from recollect.errors import InvalidInput
-from recollect.models.languages._statefile import Bytes, Damaged, Shape, Tensor, file_size, read_tensors, write_tensors
+from recollect.models.languages._state_file import (
+    Bytes,
+    DamagedStateFile,
+    Tensor,
+    TensorShape,
+    compute_file_size,
+    read_tensors,
+    write_tensors,
+)
 
 FORMAT: Final = "recollect-state-1"
 MAX_BYTES: Final = 4 * 1024**3
 QUIET_S: Final = 600.0
 
 _SUFFIX: Final = ".safetensors"
-_DRAFT: Final = ".part"
+_DRAFT_SUFFIX: Final = ".part"
 _DRAFT_S: Final = 3600.0
 
 M = TypeVar("M")
 
 
 @runtime_checkable
-class KeepsStates(Protocol):
+class StatefulModel(Protocol):
     """A language model that keeps its states in a folder."""
 
-    def beside(self, folder: Path) -> KeepsStates:
+    def with_state_folder(self, folder: Path) -> StatefulModel:
         """Return the same model with its states in this folder."""
         ...
 
 
-def beside(model: M, folder: Path) -> M:
+def with_state_folder(model: M, folder: Path) -> M:
     """Return the model with its states in this folder, which is made if needed. A model without states stays as it
     is.
     """
-    return model.beside(folder) if isinstance(model, KeepsStates) else model  # type: ignore[return-value]  # the same kind
+    return model.with_state_folder(folder) if isinstance(model, StatefulModel) else model  # type: ignore[return-value]  # the same kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +74,7 @@ class StateKey:
         told = json.dumps([FORMAT, self.model, self.dtype, self.tokens])
         return hashlib.sha256(told.encode()).hexdigest()
 
-    def about(self, layers: int) -> dict[str, str]:
+    def describe(self, layers: int) -> dict[str, str]:
         """Return the description in the file of a state."""
         return {
             "format": FORMAT,
@@ -79,7 +87,7 @@ class StateKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class LoadedState:
     """The result of a search for a state. It has no tensors if there was no state. ``note`` reports a damaged state."""
 
     tensors: tuple[Tensor, ...] = ()
@@ -108,50 +116,52 @@ class StateFolder:
         if self.max_bytes < 1:
             raise InvalidInput(f"states may take {self.max_bytes} bytes; it must be 1 at least")
 
-    def place(self) -> Path | None:
+    def locate(self) -> Path | None:
         """Return the inner folder of the states, made if needed. Call it when a prompt arrives, and not later.
 
         It is ``None`` if no state may be kept: soon after the folder was erased, or if the folder cannot be made.
         """
         try:
-            fresh = self._made()
-            if not (place := self._first()) and (fresh or time.time() - self.folder.stat().st_mtime > self.quiet_s):
+            fresh = self._make_folder()
+            if not (place := self._first_place()) and (
+                fresh or time.time() - self.folder.stat().st_mtime > self.quiet_s
+            ):
                 (self.folder / uuid.uuid4().hex).mkdir(mode=0o700)
-                place = self._first()  # another process may have been faster
+                place = self._first_place()  # another process may have been faster
         except OSError:
             return None
         return place
 
-    def load(self, place: Path, key: StateKey, layers: int) -> Found:
+    def load(self, place: Path, key: StateKey, layers: int) -> LoadedState:
         """Return the state of a key as it was written. A damaged file is removed."""
-        path = _file(place, key)
+        path = _state_path(place, key)
         try:
-            tensors = read_tensors(path, key.about(layers))
+            tensors = read_tensors(path, key.describe(layers))
             _require_whole(tensors, key, layers)
             os.utime(path)
         except FileNotFoundError:
-            return Found()
-        except (Damaged, OSError) as exc:
+            return LoadedState()
+        except (DamagedStateFile, OSError) as exc:
             with suppress(OSError):
                 path.unlink()
-            return Found(note=f"a kept state could not be used, and the model read its text again: {exc}")
-        return Found(tensors=tuple(tensors))
+            return LoadedState(note=f"a kept state could not be used, and the model read its text again: {exc}")
+        return LoadedState(tensors=tuple(tensors))
 
-    def keep(self, place: Path, key: StateKey, shapes: Sequence[Shape], data: Iterable[Bytes]) -> str:
+    def save(self, place: Path, key: StateKey, shapes: Sequence[TensorShape], data: Iterable[Bytes]) -> str:
         """Keep a state: the keys and values of each layer in turn. Return the reason if it was not kept, or "".
 
-        If the folder has been erased since the call of ``place``, nothing is kept and no reason is returned.
+        If the folder has been erased since the call of ``locate``, nothing is kept and no reason is returned.
         """
-        about = key.about(len(shapes) // 2)
-        size = file_size(shapes, about)
+        about = key.describe(len(shapes) // 2)
+        size = compute_file_size(shapes, about)
         if size > self.max_bytes:
             return f"a state of {size:,} bytes was not kept, since all of them may take {self.max_bytes:,}"
-        draft = place / f"{uuid.uuid4().hex}{_DRAFT}"
+        draft = place / f"{uuid.uuid4().hex}{_DRAFT_SUFFIX}"
         try:
             self._make_room(place, size)
-            with open(draft, "xb", opener=_for_its_owner) as file:
+            with open(draft, "xb", opener=_open_for_owner) as file:
                 write_tensors(file, shapes, data, about)
-            draft.replace(_file(place, key))
+            draft.replace(_state_path(place, key))
             self._make_room(place, 0)  # another process may have written a state at the same time
         except OSError as exc:
             with suppress(OSError):
@@ -159,7 +169,7 @@ class StateFolder:
             return f"a state could not be kept: {exc}" if place.exists() else ""
         return ""
 
-    def _made(self) -> bool:
+    def _make_folder(self) -> bool:
         """Make the folder, and return true if there was none."""
         try:
             self.folder.mkdir(mode=0o700)
@@ -167,15 +177,15 @@ class StateFolder:
             return False
         return True
 
-    def _first(self) -> Path | None:
+    def _first_place(self) -> Path | None:
         return min((entry for entry in self.folder.iterdir() if entry.is_dir()), default=None)
 
     def _make_room(self, place: Path, needed: int) -> None:
         """Remove the states that were not used for the longest time, and half-written files of killed processes."""
         old = time.time() - _DRAFT_S
-        files = sorted((stat.st_mtime, path, stat.st_size) for path, stat in _stats(place))
+        files = sorted((stat.st_mtime, path, stat.st_size) for path, stat in _list_files(place))
         for used, path, _ in files:
-            if path.suffix == _DRAFT and used < old:
+            if path.suffix == _DRAFT_SUFFIX and used < old:
                 path.unlink(missing_ok=True)
         states = [(path, size) for _, path, size in files if path.suffix == _SUFFIX]
         taken = sum(size for _, size in states)
@@ -186,11 +196,11 @@ class StateFolder:
             taken -= size
 
 
-def _file(place: Path, key: StateKey) -> Path:
+def _state_path(place: Path, key: StateKey) -> Path:
     return place / f"{key.digest}{_SUFFIX}"
 
 
-def _stats(place: Path) -> Iterable[tuple[Path, os.stat_result]]:
+def _list_files(place: Path) -> Iterable[tuple[Path, os.stat_result]]:
     for path in place.iterdir():
         with suppress(FileNotFoundError):  # another process has removed it
             yield path, path.stat()
@@ -205,12 +215,14 @@ def _require_whole(tensors: Sequence[Tensor], key: StateKey, layers: int) -> Non
     """
     names = [f"{kind}.{layer}" for layer in range(layers) for kind in ("keys", "values")]
     if [tensor.shape.name for tensor in tensors] != names:
-        raise Damaged("its layers are not those of the model")
+        raise DamagedStateFile("its layers are not those of the model")
     for shape in (tensor.shape for tensor in tensors):
         fits = len(shape.lengths) == 4 and shape.lengths[0] == 1 and shape.lengths[2] == len(key.tokens)
         if not fits or shape.dtype != key.dtype:
-            raise Damaged(f"its {shape.name} are {shape.dtype} of {shape.lengths}, for {len(key.tokens)} tokens")
+            raise DamagedStateFile(
+                f"its {shape.name} are {shape.dtype} of {shape.lengths}, for {len(key.tokens)} tokens"
+            )
 
 
-def _for_its_owner(path: str, flags: int) -> int:
+def _open_for_owner(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)

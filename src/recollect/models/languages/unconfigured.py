@@ -6,19 +6,19 @@ from collections.abc import AsyncIterator
 from typing import NoReturn, TypeVar
 
 from recollect.errors import NoModel
-from recollect.models.language import Check, Prompt, Reply, Role
+from recollect.models.language import ModelRole, Prompt, Reply, ReplyCheck
 
 T = TypeVar("T")
 
 
-class NoLanguageModel:
+class UnconfiguredModel:
     """Takes the place of a language model. Every call raises an error that says how to configure one."""
 
     @property
     def name(self) -> str:
         return "none"
 
-    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: Check[T] | None = None) -> Reply[T]:
+    async def generate(self, prompt: Prompt, answer_type: type[T], *, check: ReplyCheck[T] | None = None) -> Reply[T]:
         """Generate nothing.
 
         Raises:
@@ -39,7 +39,7 @@ class NoLanguageModel:
         raise no_model(prompt.operation, prompt.role)
 
 
-def no_model(operation: str, role: Role) -> NoModel:
+def no_model(operation: str, role: ModelRole) -> NoModel:
     """Return the error that says which model is missing, and how to configure one."""
     return NoModel(
         f"{operation} needs a language model for the role {role}, and none is configured: set "

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from recollect._tokenizer import well_formed
+from recollect._tokenizer import replace_surrogates
 from recollect.errors import MissingExtra, ModelUnavailable
 
 MAX_CHARACTERS = 16_384
@@ -51,8 +51,8 @@ class CrossEncoderReranker:
         return await asyncio.to_thread(self._score, query, passages)
 
     def _score(self, query: str, passages: Sequence[str]) -> list[float]:
-        asked = well_formed(query[:MAX_CHARACTERS])
-        pairs = [(asked, well_formed(passage[:MAX_CHARACTERS])) for passage in passages]
+        asked = replace_surrogates(query[:MAX_CHARACTERS])
+        pairs = [(asked, replace_surrogates(passage[:MAX_CHARACTERS])) for passage in passages]
         with self._lock:  # a fast tokenizer that pads raises "Already borrowed" if two threads use it
             if self._loaded is None:
                 self._loaded = _load(self._source, self._device)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from recollect._tokenizer import well_formed
+from recollect._tokenizer import replace_surrogates
 from recollect.errors import InvalidInput
 from recollect.models._http import Endpoint, Json
 
@@ -71,9 +71,9 @@ class EndpointReranker:
         """
         if not passages:
             return []
-        texts = [well_formed(passage[: self._max_characters]) for passage in passages]
+        texts = [replace_surrogates(passage[: self._max_characters]) for passage in passages]
         runs = [texts[at : at + self._batch_size] for at in range(0, len(texts), self._batch_size)]
-        asked = well_formed(query[: self._max_characters])
+        asked = replace_surrogates(query[: self._max_characters])
         answers = await self._endpoint.post_all([self._body(asked, run) for run in runs])
         try:
             return [

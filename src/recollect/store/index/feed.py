@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from recollect.domain.items import Item
 from recollect.domain.links import LinkKind
-from recollect.store.index.batch import RowBatch
+from recollect.store.index.row_batch import RowBatch
 from recollect.store.search import Edges, Refs
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.index.postings import Postings
-from recollect.store.index.rows import Rows, RowTable
+from recollect.store.index.row_table import Rows, RowTable
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -21,20 +21,20 @@ _DENSE = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
+class TextLengths:
     """One kind of text to score: how many there are, and how much the length of each holds back its score."""
 
     count: int
     penalty: Floats
 
     @classmethod
-    def of(cls, lengths: Floats, count: int) -> Documents:
+    def from_lengths(cls, lengths: Floats, count: int) -> TextLengths:
         """From the number of terms of each text."""
         mean = float(lengths.sum()) / count or 1.0
         return cls(count, (K1 * (1 - B + B * lengths / mean)).astype(np.float32))
 
 
-class Lengths:
+class LexicalLengths:
     """The exchanges, passages and sessions that rows stand for; derived anew after a write.
 
     ``exchanges`` and ``passages`` are the rows for which a row's words count: itself and the reply to it, itself and
@@ -47,40 +47,44 @@ class Lengths:
         own = np.where(alive, table.length.view, 0).astype(np.float32)
         exchange = own + np.where(table.answered.view, 0, _gather(own, table.previous.view))
         session = np.bincount(table.session.view, weights=own, minlength=len(table.sessions))
-        self.exchanges = _exchanges(table)
-        self.passages = table.around(np.arange(len(table), dtype=np.int32), PASSAGE_REACH).astype(np.intp)
+        self.exchanges = _pair_exchanges(table)
+        self.passages = table.neighbours_of(np.arange(len(table), dtype=np.int32), PASSAGE_REACH).astype(np.intp)
         self.passages[self.passages < 0] = len(table)
         passage = np.append(own, np.float32(0))[self.passages].sum(axis=1)
         rows = max(int(alive.sum()), 1)
-        self.exchange = Documents.of(np.where(alive, exchange, 0), rows)
-        self.passage = Documents.of(np.where(alive, passage, 0), rows)
-        self.session = Documents.of(session.astype(np.float32), max(len(table.sessions), 1))
+        self.exchange = TextLengths.from_lengths(np.where(alive, exchange, 0), rows)
+        self.passage = TextLengths.from_lengths(np.where(alive, passage, 0), rows)
+        self.session = TextLengths.from_lengths(session.astype(np.float32), max(len(table.sessions), 1))
         self.all_alive = bool(alive.all())
 
 
 class LexicalScan:
     """The three lexical signals of every row for one question: float32 of shape ``(rows,)`` each."""
 
-    def __init__(self, table: RowTable, postings: Postings, lengths: Lengths, terms: NDArray[np.uint32]) -> None:
-        exchange, passage, session = _Field(lengths.exchange), _Field(lengths.passage), _Field(lengths.session)
+    def __init__(self, table: RowTable, postings: Postings, lengths: LexicalLengths, terms: NDArray[np.uint32]) -> None:
+        exchange, passage, session = (
+            _TextScorer(lengths.exchange),
+            _TextScorer(lengths.passage),
+            _TextScorer(lengths.session),
+        )
         for term in terms:
-            rows, counts = postings.of(term)
+            rows, counts = postings.rows_with(term)
             if not lengths.all_alive:
                 live = table.alive.view[rows]
                 rows, counts = rows[live], counts[live]
             places, weights = rows.astype(np.intp), counts.astype(np.float64)
-            exchange.add(*_reached(lengths.exchanges, places, weights))
-            passage.add(*_reached(lengths.passages, places, weights))
+            exchange.add(*_spread_occurrences(lengths.exchanges, places, weights))
+            passage.add(*_spread_occurrences(lengths.passages, places, weights))
             session.add(table.session.view[places], weights)
         self.exchange = exchange.share()
         self.passage = passage.share()
         self.session = session.share()[table.session.view]
 
 
-class _Field:
+class _TextScorer:
     """BM25 over one kind of text, as a share of the most that the question's terms could give."""
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: TextLengths) -> None:
         self._documents = documents
         self._scores = np.zeros(len(documents.penalty), dtype=np.float32)
         self._most = 0.0
@@ -100,7 +104,7 @@ class _Field:
         return self._scores / np.float32(self._most) if self._most else self._scores
 
 
-def _exchanges(table: RowTable) -> Places:
+def _pair_exchanges(table: RowTable) -> Places:
     """Each row and the reply to it; a row that holds its answer has none."""
     rows = np.arange(len(table))
     after = table.following.view
@@ -108,7 +112,7 @@ def _exchanges(table: RowTable) -> Places:
     return np.stack([rows, np.where(replies, after, len(table))], axis=1).astype(np.intp)
 
 
-def _reached(reach: Places, rows: Places, counts: NDArray[np.float64]) -> tuple[Places, NDArray[np.float64]]:
+def _spread_occurrences(reach: Places, rows: Places, counts: NDArray[np.float64]) -> tuple[Places, NDArray[np.float64]]:
     """Occurrences as they count for every row that they reach."""
     # All rows are there, so that nothing is clipped: numpy only looks up faster where it need not check.
     return reach.take(rows, axis=0, mode="clip").ravel(), np.repeat(counts, reach.shape[1])

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import LinkKind
-from recollect.domain.queries import Probe, Scope
+from recollect.domain.queries import Scope, SearchProbe
 from recollect.domain.signals import Weights
 from recollect.domain.triples import Aggregation, TriplePattern
+from recollect.store.index.bank_index import GRAPH_FROM_ROWS
 from recollect.store.index.feed import ItemSource, RowFeed
-from recollect.store.index.index import GRAPH_FROM_ROWS
-from recollect.store.index.live import LiveIndex
+from recollect.store.index.indexed_search import IndexedSearch, load_in_scope, row_scope
+from recollect.store.index.live_index import LiveIndex
 from recollect.store.index.saved_graph import SavedGraph
-from recollect.store.index.search import allowed_rows
-from recollect.store.index.searching import IndexedSearch, load_in_scope, row_scope
-from recollect.store.index.triples import Page, counted, page_of, triple_rows
+from recollect.store.index.scan import mask_allowed
+from recollect.store.index.triples import TriplePageRequest, count_triple_rows, find_triple_rows, select_page
 from recollect.store.search import TriplePage
 
 
@@ -53,14 +53,14 @@ class MemoryIndex:
         return await asyncio.to_thread(self._speakers)
 
     async def search(
-        self, probe: Probe, scope: Scope, weights: Weights, tiers: Sequence[Sequence[ItemKind]] = ()
+        self, probe: SearchProbe, scope: Scope, weights: Weights, tiers: Sequence[Sequence[ItemKind]] = ()
     ) -> IndexedSearch:
         return await asyncio.to_thread(IndexedSearch, self._rows, self.live, probe, scope, weights, tiers)
 
     async def nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
         return await asyncio.to_thread(self._nearest, vectors, k, floor)
 
-    async def triples(self, pattern: TriplePattern, scope: Scope, page: Page) -> TriplePage:
+    async def triples(self, pattern: TriplePattern, scope: Scope, page: TriplePageRequest) -> TriplePage:
         """Return a page of the triples in scope that fit a pattern."""
         return await asyncio.to_thread(self._triples, pattern, scope, page)
 
@@ -72,46 +72,47 @@ class MemoryIndex:
         self, items: Sequence[str], kinds: Sequence[LinkKind], scope: Scope, limit: int | None
     ) -> list[tuple[Item, float]]:
         """Return the items in scope that links join to any of these, with the heaviest weight, the heaviest first."""
-        return await asyncio.to_thread(self._linked, items, kinds, scope, limit)
+        return await asyncio.to_thread(self._read_linked, items, kinds, scope, limit)
 
     def save(self) -> None:
         """Keep the graph of a large bank in its file."""
-        self.live.save()
+        self.live.save_graph()
 
     def _speakers(self) -> tuple[str, ...]:
-        with self.live.fresh() as index:
+        with self.live.locked_index() as index:
             return index.table.speakers.names()
 
     def _nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
-        with self.live.fresh() as index:
+        with self.live.locked_index() as index:
             found = [
-                (index.table.seq.view[rows].tolist(), scores.tolist()) for rows, scores in index.near(vectors, k, floor)
+                (index.table.seq.view[rows].tolist(), scores.tolist())
+                for rows, scores in index.find_nearest(vectors, k, floor)
             ]
         ids = self._rows.ids_of(sorted({number for numbers, _ in found for number in numbers}))
         return [[(ids[number], score) for number, score in zip(*pair, strict=True) if number in ids] for pair in found]
 
-    def _triples(self, pattern: TriplePattern, scope: Scope, page: Page) -> TriplePage:
+    def _triples(self, pattern: TriplePattern, scope: Scope, page: TriplePageRequest) -> TriplePage:
         seen = row_scope(self._rows, scope)
-        with self.live.fresh() as index:
-            rows = triple_rows(index, pattern, seen)
-            refs = index.table.seq.view[page_of(index.table, rows, page)]
+        with self.live.locked_index() as index:
+            rows = find_triple_rows(index, pattern, seen)
+            refs = index.table.seq.view[select_page(index.table, rows, page)]
         loaded = load_in_scope(self._rows, refs.tolist(), scope)
         return TriplePage(items=tuple(item for _, item in loaded), total=len(rows))
 
     def _count_triples(self, pattern: TriplePattern, scope: Scope, aggregation: Aggregation) -> int:
         seen = row_scope(self._rows, scope)
-        with self.live.fresh() as index:
-            return counted(index.table, triple_rows(index, pattern, seen), aggregation)
+        with self.live.locked_index() as index:
+            return count_triple_rows(index.table, find_triple_rows(index, pattern, seen), aggregation)
 
-    def _linked(
+    def _read_linked(
         self, items: Sequence[str], kinds: Sequence[LinkKind], scope: Scope, limit: int | None
     ) -> list[tuple[Item, float]]:
         found = self._rows.linked(items, kinds)
         seen = row_scope(self._rows, scope)
         refs = np.array([number for number, _ in found], dtype=np.int64)
-        with self.live.fresh() as index:
+        with self.live.locked_index() as index:
             rows = index.table.rows_of(refs)
-            inside = (rows >= 0) & np.append(allowed_rows(index, seen), False)[rows]
+            inside = (rows >= 0) & np.append(mask_allowed(index, seen), False)[rows]
         weights = dict(found)
         best = sorted(refs[inside].tolist(), key=lambda number: (-weights[number], number))[:limit]
         return [(item, weights[number]) for number, item in load_in_scope(self._rows, best, scope)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.index.grow import GrowArray
+from recollect.store.index.grow_array import GrowArray
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.float32]
@@ -41,7 +41,7 @@ class Postings:
         if tail > max(_TAIL_AT_LEAST, _TAIL_SHARE * self._folded):
             self._fold()
 
-    def of(self, term: np.uint32) -> tuple[Rows, Counts]:
+    def rows_with(self, term: np.uint32) -> tuple[Rows, Counts]:
         """The rows that contain a term, ascending, and how often each does."""
         rows, counts = self._base(term)
         tail_terms = self._terms.view[self._folded :]

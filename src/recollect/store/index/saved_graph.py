@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from recollect.store.index.bank_index import BankIndex
 from recollect.store.index.feed import FeedSnapshot
-from recollect.store.index.index import BankIndex
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.index.grow import GrowArray
-from recollect.store.index.rows import Rows, RowTable
+from recollect.store.index.grow_array import GrowArray
+from recollect.store.index.row_table import Rows, RowTable
 
 Floats = NDArray[np.float32]
 
-REACH = 2
+NEIGHBOUR_REACH = 2
 _BLOCK = 4096
 
 
@@ -31,25 +31,25 @@ class Surroundings:
         self._norm.append(np.ones(len(table) - len(self._norm), dtype=np.float32))
         self._grid = None
         seen = np.zeros(len(table) + 1, dtype=np.bool_)  # one place at the end, for -1 to point at
-        seen[table.around(touched, REACH)] = True
+        seen[table.neighbours_of(touched, NEIGHBOUR_REACH)] = True
         rows = np.flatnonzero(seen[:-1]).astype(np.int32)
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
-            self._norm.view[block] = np.maximum(_lengths(table, matrix, block), 1e-6)
+            self._norm.view[block] = np.maximum(_measure_lengths(table, matrix, block), 1e-6)
 
     def cosines(self, table: RowTable, rows: Rows, matrix: Floats, vector: Floats) -> tuple[Floats, Floats]:
         """Cosines with a query vector of the rows and of their surroundings: two float32 of shape ``(len(rows),)``."""
-        grid = table.around(rows, REACH)
+        grid = table.neighbours_of(rows, NEIGHBOUR_REACH)
         seen, where = np.unique(grid, return_inverse=True)
         own = matrix[np.maximum(seen, 0)] @ vector
         spread = own[where.reshape(grid.shape)]
-        near = (spread * _mass(table, grid)).sum(axis=1) / self._norm.view[rows]
-        return spread[:, REACH], near.astype(np.float32)
+        near = (spread * _weigh_rows(table, grid)).sum(axis=1) / self._norm.view[rows]
+        return spread[:, NEIGHBOUR_REACH], near.astype(np.float32)
 
     def all_cosines(self, table: RowTable, own: Floats) -> Floats:
         """Cosines of every row's surroundings, given every row's own: float32 of shape ``(rows,)``."""
         if self._grid is None:
-            self._grid = _columns(table)
+            self._grid = _build_columns(table)
         (first, *others), mass = self._grid
         weighted = np.zeros(len(mass) + 1, dtype=np.float32)  # one nothing at the end, for who is nobody
         np.multiply(own, mass, out=weighted[:-1])
@@ -61,25 +61,25 @@ class Surroundings:
         return cosines
 
 
-def _columns(table: RowTable) -> tuple[NDArray[np.intp], Floats]:
+def _build_columns(table: RowTable) -> tuple[NDArray[np.intp], Floats]:
     """Each row with its neighbours, a column a place, the number of rows for nobody; and how heavy each row is."""
-    grid = table.around(np.arange(len(table), dtype=np.int32), REACH).T.astype(np.intp, order="C")
+    grid = table.neighbours_of(np.arange(len(table), dtype=np.int32), NEIGHBOUR_REACH).T.astype(np.intp, order="C")
     grid[grid < 0] = len(table)
     return grid, (table.length.view + 1).astype(np.float32)
 
 
-def _lengths(table: RowTable, matrix: Floats, rows: Rows) -> Floats:
+def _measure_lengths(table: RowTable, matrix: Floats, rows: Rows) -> Floats:
     """Lengths of the summed vectors of rows and their neighbours: float32 of shape ``(len(rows),)``."""
-    grid = table.around(rows, REACH)
-    mass = _mass(table, grid)
+    grid = table.neighbours_of(rows, NEIGHBOUR_REACH)
+    mass = _weigh_rows(table, grid)
     total = np.zeros((len(rows), matrix.shape[1]), dtype=np.float32)
     for column in range(grid.shape[1]):
-        total += _rows_at(matrix, grid[:, column]) * mass[:, column, None]
+        total += _take_rows(matrix, grid[:, column]) * mass[:, column, None]
     lengths: Floats = np.sqrt(np.einsum("ij,ij->i", total, total))
     return lengths
 
 
-def _rows_at(matrix: Floats, at: Rows) -> Floats:
+def _take_rows(matrix: Floats, at: Rows) -> Floats:
     """``matrix[at]``, whatever stands at -1; as a view where all lie one after another, which most neighbours do."""
     first = int(at[0]) if at[0] >= 0 else int(at[-1]) - len(at) + 1
     run = np.arange(first, first + len(at))
@@ -88,6 +88,6 @@ def _rows_at(matrix: Floats, at: Rows) -> Floats:
     return matrix[np.maximum(at, 0)]
 
 
-def _mass(table: RowTable, grid: NDArray[np.int32]) -> Floats:
+def _weigh_rows(table: RowTable, grid: NDArray[np.int32]) -> Floats:
     """How heavy each row of a grid is: its words and one, 0 where there is no row."""
     return np.where(grid >= 0, table.length.view[grid] + 1, 0).astype(np.float32)

@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.domain.triples import Aggregation, Ordering, TriplePattern, phrase_key
-from recollect.store.index.held import BEGIN, FINISH
-from recollect.store.index.index import BankIndex
-from recollect.store.index.rows import RowTable
-from recollect.store.index.search import RowScope, allowed_rows
+from recollect.domain.triples import Aggregation, Ordering, TriplePattern, fold_phrase
+from recollect.store.index.bank_index import BankIndex
+from recollect.store.index.row_table import RowTable
+from recollect.store.index.scan import RowScope, mask_allowed
+from recollect.store.index.validity import BEGIN, FINISH
 
-Found = NDArray[np.int64]
+TripleRows = NDArray[np.int64]
 
 _SUBJECT, _PREDICATE, _OBJECT = range(3)
 _COUNTED = {Aggregation.SUBJECTS: _SUBJECT, Aggregation.OBJECTS: _OBJECT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class TriplePageRequest:
     """Which of the triples that fit: in an order, from a place on, at most so many."""
 
     ordering: Ordering | None = None
@@ -29,7 +29,7 @@ class Page:
     offset: int = 0
 
 
-def triple_rows(index: BankIndex, pattern: TriplePattern, scope: RowScope) -> Found:
+def find_triple_rows(index: BankIndex, pattern: TriplePattern, scope: RowScope) -> TripleRows:
     """The rows of the triples in scope that fit a pattern: int64 of shape ``(n,)``, ascending."""
     codes = index.table.triple.view
     mask = codes[:, _SUBJECT] >= 0
@@ -39,37 +39,37 @@ def triple_rows(index: BankIndex, pattern: TriplePattern, scope: RowScope) -> Fo
         (_OBJECT, pattern.objects),
     ):
         if phrases:
-            mask &= _is_one_of(codes[:, place], index.table.phrases.find(map(phrase_key, phrases)))
-    mask &= allowed_rows(index, replace(scope, kinds=()))
+            mask &= _match_codes(codes[:, place], index.table.phrases.find(map(fold_phrase, phrases)))
+    mask &= mask_allowed(index, replace(scope, kinds=()))
     return np.flatnonzero(mask)
 
 
-def page_of(table: RowTable, rows: Found, page: Page) -> Found:
+def select_page(table: RowTable, rows: TripleRows, page: TriplePageRequest) -> TripleRows:
     """The rows of a page, in order; see :meth:`recollect.store.protocol.StoreReader.triples`."""
     held = table.held.view[rows]
     match page.ordering:
         case None:
-            keys: tuple[Found, ...] = ()
+            keys: tuple[TripleRows, ...] = ()
         case Ordering.ASC:
             keys = held[:, BEGIN], held[:, FINISH]
         case Ordering.DESC:
             keys = -held[:, FINISH], -held[:, BEGIN]
     end = len(rows) if page.limit is None else min(len(rows), page.offset + page.limit)
-    first = _least((*keys, table.seq.view[rows]), end)
+    first = _select_least((*keys, table.seq.view[rows]), end)
     return rows[first[page.offset : end]]
 
 
-def counted(table: RowTable, rows: Found, aggregation: Aggregation) -> int:
+def count_triple_rows(table: RowTable, rows: TripleRows, aggregation: Aggregation) -> int:
     """How many rows, or how many subjects or objects they have, each once."""
     place = _COUNTED.get(aggregation)
     return len(rows) if place is None else len(np.unique(table.triple.view[rows, place]))
 
 
-def _is_one_of(column: NDArray[np.int32], codes: Sequence[int]) -> NDArray[np.bool_]:
+def _match_codes(column: NDArray[np.int32], codes: Sequence[int]) -> NDArray[np.bool_]:
     return column == codes[0] if len(codes) == 1 else np.isin(column, codes)
 
 
-def _least(keys: Sequence[Found], count: int) -> NDArray[np.intp]:
+def _select_least(keys: Sequence[TripleRows], count: int) -> NDArray[np.intp]:
     """The places of the ``count`` least, in order: by the first key, among equals by the next, and so on."""
     places = np.arange(len(keys[0]))
     if 0 < count < len(places):  # what cannot be among them is not sorted

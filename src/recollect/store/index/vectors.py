@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.index.grow import GrowArray
+from recollect.store.index.grow_array import GrowArray
 
 Rows = NDArray[np.int32]
 Scores = NDArray[np.float32]
@@ -85,12 +85,12 @@ class VectorTable:
         """
         if not self.matrix.shape[1]:
             return [(np.empty(0, np.int32), np.empty(0, np.float32)) for _ in vectors]
-        queries, rows, cosines = _reaching(vectors, self.matrix, alive, max(0, len(self) - NEWEST), floor)
+        queries, rows, cosines = _find_reaching(vectors, self.matrix, alive, max(0, len(self) - NEWEST), floor)
         ends = np.searchsorted(queries, np.arange(len(vectors) + 1)).tolist()
         found = []
         for start, end in pairwise(ends):
             # Most queries have none: for those the slices are empty, and there is nothing to sort.
-            best = slice(start, end) if end - start < 2 else start + top(cosines[start:end], k)
+            best = slice(start, end) if end - start < 2 else start + select_top(cosines[start:end], k)
             found.append((rows[best][:k], cosines[best][:k]))
         return found
 
@@ -165,7 +165,7 @@ class _Graph:
         return True
 
 
-def _reaching(
+def _find_reaching(
     vectors: Scores, matrix: Scores, alive: NDArray[np.bool_], first: int, floor: float
 ) -> tuple[NDArray[np.int64], Rows, Scores]:
     """Pairs with a cosine of at least the floor: queries, ascending, live rows from ``first`` on, and cosines.
@@ -187,7 +187,7 @@ def _reaching(
     return np.concatenate(queries)[by_query], *joined
 
 
-def cosines_with(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> Scores:
+def compute_cosines(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> Scores:
     """The cosine of every row of a matrix with a vector: float32 of shape ``(rows,)``.
 
     Not ``matrix @ vector``: a product with one vector is bound by memory, and BLAS wakes a thread for each core and
@@ -197,7 +197,7 @@ def cosines_with(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> Sc
     return cosines
 
 
-def top(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+def select_top(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
     """Positions of the ``k`` highest scores, best first; equal scores keep their order."""
     if k <= 0:
         return np.empty(0, dtype=np.intp)

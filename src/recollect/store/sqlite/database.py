@@ -20,7 +20,7 @@ from recollect.errors import (
     StoreError,
     StoreUnavailable,
 )
-from recollect.store.sqlite.sql import migrations, query
+from recollect.store.sqlite.named_queries import get_query, load_migrations
 
 APPLICATION_ID = 0x52434C54  # "RCLT", in the file's header
 BUSY_MS = 30_000
@@ -69,13 +69,13 @@ class Database:
         self._open(create=True)
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def write_transaction(self) -> Iterator[sqlite3.Connection]:
         """The one connection that writes, in a transaction that is committed at the end or rolled back."""
         with self._used() as writer, self._write_lock, self._errors(), _transaction(writer):
             yield writer
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def read_transaction(self) -> Iterator[sqlite3.Connection]:
         """A connection to read with, in one snapshot."""
         with self._used() as writer:
             if self.path is None:
@@ -93,7 +93,7 @@ class Database:
                     self._give_back(connection)
 
     @contextmanager
-    def alone(self) -> Iterator[sqlite3.Connection]:
+    def exclusive_connection(self) -> Iterator[sqlite3.Connection]:
         """The writing connection outside any transaction, with all idle readers closed: for upkeep of the file."""
         with self._used() as writer, self._write_lock, self._errors():
             self.close_idle()
@@ -224,15 +224,15 @@ class Database:
         if mine != APPLICATION_ID and (mine or tables):
             raise NotABank(f"{self.path} is an SQLite database, but no bank of recollect's")
         if mine != APPLICATION_ID:
-            _use_log(connection)
+            _enable_wal(connection)
         done = _migrations_done(connection) if tables else set()
-        known = [name for name, _ in migrations()]
+        known = [name for name, _ in load_migrations()]
         if later := done.difference(known):
             raise NewerSchema(
                 f"{self.path} was written by a later recollect (migration {max(later)}); "
                 "upgrade: pip install -U recollect"
             )
-        for name, script in migrations():
+        for name, script in load_migrations():
             if name not in done:
                 _run_migration(connection, name, script)
 
@@ -288,7 +288,7 @@ def _run_migration(connection: sqlite3.Connection, name: str, script: str) -> No
         connection.execute("CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
         if name in _migrations_done(connection):  # another process was faster
             return
-        for statement in _statements(script):
+        for statement in _split_statements(script):
             connection.execute(statement)
         connection.execute("INSERT INTO migration (name) VALUES (?)", (name,))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -308,7 +308,7 @@ def _out_of_files() -> bool:
     return False
 
 
-def _use_log(connection: sqlite3.Connection) -> None:
+def _enable_wal(connection: sqlite3.Connection) -> None:
     """Switch to a write-ahead log. SQLite does not wait for others who are doing the same, so we do."""
     until = time.monotonic() + BUSY_MS / 1000
     while True:
@@ -337,7 +337,7 @@ _HINTS = {
 }
 
 
-def _statements(script: str) -> Iterator[str]:
+def _split_statements(script: str) -> Iterator[str]:
     """A script's statements one by one: ``executescript`` would commit the transaction they belong to."""
     statement = ""
     for line in script.splitlines(keepends=True):
@@ -347,19 +347,19 @@ def _statements(script: str) -> Iterator[str]:
             statement = ""
 
 
-def recorded_embedder(connection: sqlite3.Connection) -> tuple[str, int] | None:
+def read_embedder(connection: sqlite3.Connection) -> tuple[str, int] | None:
     """Whose vectors the bank holds, and their length; ``None`` while a bank is being made."""
-    rows = dict(connection.execute(query("embedder")).fetchall())
+    rows = dict(connection.execute(get_query("embedder")).fetchall())
     return (rows["embedder"], int(rows["dimension"])) if len(rows) == 2 else None
 
 
 def record_embedder(connection: sqlite3.Connection, embedder: str, dimension: int) -> None:
     """Record whose vectors a bank holds."""
     for key, value in zip(EMBEDDER_KEYS, (embedder, str(dimension)), strict=True):
-        connection.execute(query("set_setting"), {"key": key, "value": value})
+        connection.execute(get_query("set_setting"), {"key": key, "value": value})
 
 
 def read_state(connection: sqlite3.Connection) -> tuple[int, int]:
     """The bank's version and epoch."""
-    version, epoch = connection.execute(query("state")).fetchone()
+    version, epoch = connection.execute(get_query("state")).fetchone()
     return version, epoch

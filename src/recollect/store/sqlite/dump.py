@@ -15,9 +15,17 @@ from recollect.domain.jobs import Job
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.time import from_micros
 from recollect.store.sqlite.database import EMBEDDER_KEYS, Database
-from recollect.store.sqlite.rows import Row, entity_from, item_from, merge_from, message_from, reads_row, session_from
-from recollect.store.sqlite.segments import all_segments, stream_of
-from recollect.store.sqlite.sql import query
+from recollect.store.sqlite.named_queries import get_query
+from recollect.store.sqlite.rows import (
+    Row,
+    read_entity,
+    read_item,
+    read_merge,
+    read_message,
+    read_session,
+    reports_damage,
+)
+from recollect.store.sqlite.segments import read_all_segments, read_stream
 
 CHUNK = 500
 
@@ -25,47 +33,49 @@ CHUNK = 500
 def dump(database: Database) -> Generator[Changeset]:
     """The bank's sessions and entities, then everything else, in chunks, of one moment; jobs last."""
     if database.path is None:  # no snapshots there: what is written meanwhile must wait, and so is kept from waiting
-        with database.reading() as connection:
-            parts = list(_parts(connection))
+        with database.read_transaction() as connection:
+            parts = list(_dump_parts(connection))
         yield from parts
         return
-    with database.reading() as connection:
-        yield from _parts(connection)
+    with database.read_transaction() as connection:
+        yield from _dump_parts(connection)
 
 
-def _parts(connection: sqlite3.Connection) -> Iterator[Changeset]:
-    sessions = tuple(session_from(row) for row in connection.execute(query("sessions")))
-    entities = tuple(entity_from(row) for row in connection.execute(query("entities")))
+def _dump_parts(connection: sqlite3.Connection) -> Iterator[Changeset]:
+    sessions = tuple(read_session(row) for row in connection.execute(get_query("sessions")))
+    entities = tuple(read_entity(row) for row in connection.execute(get_query("entities")))
     yield Changeset(sessions=sessions, entities=entities)
-    for rows in _chunks(connection, "messages_from"):
-        yield Changeset(messages=tuple(message_from(row[1:]) for row in rows))
-    for items in _origins_first(indexed(connection, rows) for rows in _chunks(connection, "indexing_from")):
+    for rows in _read_chunks(connection, "messages_from"):
+        yield Changeset(messages=tuple(read_message(row[1:]) for row in rows))
+    for items in _order_by_origin(
+        read_indexed_items(connection, rows) for rows in _read_chunks(connection, "indexing_from")
+    ):
         yield Changeset(items=tuple(items))
-    for rows in _chunks(connection, "mentions_from"):
+    for rows in _read_chunks(connection, "mentions_from"):
         yield Changeset(mentions=tuple(Mention(entity=row[1], item=row[2], surface=row[3]) for row in rows))
-    for rows in _chunks(connection, "links_from"):
-        yield Changeset(links=tuple(_link(row) for row in rows))
-    for rows in _chunks(connection, "supersessions_from"):
-        yield Changeset(supersedes=tuple(_supersession(row) for row in rows))
-    yield Changeset(segments=tuple(all_segments(connection)), stream=stream_of(connection))
-    settings = connection.execute(query("settings")).fetchall()
+    for rows in _read_chunks(connection, "links_from"):
+        yield Changeset(links=tuple(_read_link(row) for row in rows))
+    for rows in _read_chunks(connection, "supersessions_from"):
+        yield Changeset(supersedes=tuple(_read_supersession(row) for row in rows))
+    yield Changeset(segments=tuple(read_all_segments(connection)), stream=read_stream(connection))
+    settings = connection.execute(get_query("settings")).fetchall()
     yield Changeset(settings=tuple((key, value) for key, value in settings if key not in EMBEDDER_KEYS))
-    yield Changeset(merges=tuple(merge_from(row) for row in connection.execute(query("merges"))))
-    yield Changeset(jobs=tuple(_as_new(record) for record in connection.execute(query("queue"))))
+    yield Changeset(merges=tuple(read_merge(row) for row in connection.execute(get_query("merges"))))
+    yield Changeset(jobs=tuple(_read_job(record) for record in connection.execute(get_query("queue"))))
 
 
-def _chunks(connection: sqlite3.Connection, name: str) -> Iterator[list[Row]]:
+def _read_chunks(connection: sqlite3.Connection, name: str) -> Iterator[list[Row]]:
     """Rows of a query that takes the number after which to go on and how many to give, number first."""
     after = 0
-    while rows := connection.execute(query(name), {"after": after, "count": CHUNK}).fetchall():
+    while rows := connection.execute(get_query(name), {"after": after, "count": CHUNK}).fetchall():
         after = rows[-1][0]
         yield rows
 
 
-def indexed(connection: sqlite3.Connection, rows: list[Row]) -> list[IndexedItem]:
+def read_indexed_items(connection: sqlite3.Connection, rows: list[Row]) -> list[IndexedItem]:
     """Items by rows of their number, vector, terms and whether they ask."""
     wanted = json.dumps([row[0] for row in rows])
-    items: dict[int, Item] = {row[0]: item_from(row) for row in connection.execute(query("items"), (wanted,))}
+    items: dict[int, Item] = {row[0]: read_item(row) for row in connection.execute(get_query("items"), (wanted,))}
     return [
         IndexedItem(
             item=items[seq],
@@ -77,7 +87,7 @@ def indexed(connection: sqlite3.Connection, rows: list[Row]) -> list[IndexedItem
     ]
 
 
-def _origins_first(chunks: Iterable[list[IndexedItem]]) -> Iterator[list[IndexedItem]]:
+def _order_by_origin(chunks: Iterable[list[IndexedItem]]) -> Iterator[list[IndexedItem]]:
     """Chunks of items in which none comes before those it is derived from: an item can be remade from later ones.
 
     Apart from that they keep their order, which decides between items of the same time.
@@ -86,14 +96,14 @@ def _origins_first(chunks: Iterable[list[IndexedItem]]) -> Iterator[list[Indexed
     waiting: list[IndexedItem] = []
     for chunk in chunks:
         waiting += chunk
-        while ready := _ready(waiting, given):
+        while ready := _select_ready(waiting, given):
             waiting = [entry for entry in waiting if entry.item.id not in given]
             yield ready
     if waiting:  # derived from each other
         yield waiting
 
 
-def _ready(waiting: Iterable[IndexedItem], given: set[str]) -> list[IndexedItem]:
+def _select_ready(waiting: Iterable[IndexedItem], given: set[str]) -> list[IndexedItem]:
     """Those whose origins are given, each other included; they are given then."""
     ready = []
     for entry in waiting:
@@ -103,8 +113,8 @@ def _ready(waiting: Iterable[IndexedItem], given: set[str]) -> list[IndexedItem]
     return ready
 
 
-@reads_row
-def _as_new(row: Row) -> Job:
+@reports_damage
+def _read_job(row: Row) -> Job:
     """A job as it was when it was queued, whatever has become of it."""
     id_, kind, payload, due, messages = row
     return Job(
@@ -116,13 +126,13 @@ def _as_new(row: Row) -> Job:
     )
 
 
-@reads_row
-def _supersession(row: Row) -> Supersession:
+@reports_damage
+def _read_supersession(row: Row) -> Supersession:
     _, item, by, at = row
     return Supersession(item=item, by=by, at=from_micros(at))
 
 
-@reads_row
-def _link(row: Row) -> Link:
+@reports_damage
+def _read_link(row: Row) -> Link:
     _, source, target, kind, weight, label = row
     return Link(source=source, target=target, kind=LinkKind(kind), weight=weight, label=label)

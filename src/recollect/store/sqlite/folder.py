@@ -15,19 +15,19 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from recollect.errors import BankNotFound, NotABank, StoreError, StoreUnavailable
-from recollect.store.index.index import GRAPH_FROM_ROWS
+from recollect.store.index.bank_index import GRAPH_FROM_ROWS
 from recollect.store.names import checked_name, find_name, name_key
 from recollect.store.sqlite.database import (
     BUSY_MS,
     TOO_MANY_FILES,
     Database,
+    read_embedder,
     record_embedder,
-    recorded_embedder,
     translated,
 )
 from recollect.store.sqlite.peek import JobsPeek, JobTimes, due_banks
 from recollect.store.sqlite.pool import OpenBanks
-from recollect.store.sqlite.states import erase_states
+from recollect.store.sqlite.state_folders import erase_states
 from recollect.store.sqlite.store import SqliteStore
 from recollect.store.stores import OpenLimits
 
@@ -64,7 +64,7 @@ class SqliteFolder:
         self._closings = 0  # a bank that was being opened while the folder was closed is not kept
         self._peek = JobsPeek()
         if self._folder is not None:
-            _make(self._folder)
+            _make_folder(self._folder)
 
     async def names(self) -> tuple[str, ...]:
         """Return the names of all banks, sorted."""
@@ -82,7 +82,7 @@ class SqliteFolder:
             StoreUnavailable, NotABank, NewerSchema: see :class:`Database`.
         """
         checked_name(name)
-        return await asyncio.to_thread(self._opened, name, (embedder, dimension), create=create)
+        return await asyncio.to_thread(self._open_store, name, (embedder, dimension), create=create)
 
     async def drop(self, name: str) -> None:
         """Erase a bank with all its files.
@@ -124,19 +124,19 @@ class SqliteFolder:
             await store.close()
             self._open_banks.forget(store)
 
-    def _opened(self, name: str, embedder: tuple[str, int], *, create: bool) -> SqliteStore:
+    def _open_store(self, name: str, embedder: tuple[str, int], *, create: bool) -> SqliteStore:
         with self._lock:  # one for all spellings of a name
             alone, closings = self._opening.setdefault(name_key(name), _Opening()), self._closings
         with alone.lock:  # who comes second is given what the first has opened
             name = self._own_spelling(name)
             store = self._stores.get(name)
             if store is None:
-                store = self._made(name, self._find(name, create=create), embedder)
+                store = self._make_store(name, self._find(name, create=create), embedder)
                 self._keep(store, closings)
         self._open_banks.used(store)
         return store
 
-    def _made(self, name: str, file: Path | None, embedder: tuple[str, int]) -> SqliteStore:
+    def _make_store(self, name: str, file: Path | None, embedder: tuple[str, int]) -> SqliteStore:
         database = Database(file)
         try:
             recorded, dimension = _claim_embedder(database, *embedder)
@@ -188,7 +188,7 @@ class SqliteFolder:
         if (known := find_name(name, files)) is not None:
             return files[known]
         if not create:
-            raise BankNotFound(f"no bank {name!r} in {self._folder or 'memory'}; there are: {_listed(files)}")
+            raise BankNotFound(f"no bank {name!r} in {self._folder or 'memory'}; there are: {_join_names(files)}")
         if path is None:
             return None
         with _file_errors(path), _locked(path.with_name(LOCK_FILE)):
@@ -241,7 +241,7 @@ def _is_spelled_so(path: Path) -> bool:
         return path.exists() and not (other.exists() and other.samefile(path))
 
 
-def _listed(names: Collection[str]) -> str:
+def _join_names(names: Collection[str]) -> str:
     """Return names for an error message."""
     some = ", ".join(sorted(names)[:_MOST_LISTED]) or "none"
     return some if len(names) <= _MOST_LISTED else f"{some} and {len(names) - _MOST_LISTED:,} more"
@@ -279,7 +279,7 @@ def _erase(name: str, bank: Path) -> None:
         bank.with_name(stem + suffix).unlink(missing_ok=True)
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError as exc:
@@ -290,11 +290,11 @@ def _make(folder: Path) -> None:
 
 def _claim_embedder(database: Database, embedder: str, dimension: int) -> tuple[str, int]:
     """Return the embedder that the bank records; a new bank records the one given."""
-    with database.reading() as connection:
-        recorded = recorded_embedder(connection)
+    with database.read_transaction() as connection:
+        recorded = read_embedder(connection)
     if recorded is None:
-        with database.writing() as connection:
-            recorded = recorded_embedder(connection)  # another process may have been faster
+        with database.write_transaction() as connection:
+            recorded = read_embedder(connection)  # another process may have been faster
             if recorded is None:
                 recorded = embedder, dimension
                 record_embedder(connection, embedder, dimension)

@@ -15,23 +15,23 @@ from recollect.domain.changes import Changeset
 from recollect.domain.items import ItemKind
 from recollect.domain.time import Interval, to_micros
 from recollect.errors import StaleWrite
-from recollect.store.protocol import Selection
-from recollect.store.sqlite.commit import numbers_of, write_changes
+from recollect.store.forget_plan import ForgetPlan
+from recollect.store.protocol import ForgetSelection
 from recollect.store.sqlite.database import Database, read_state
-from recollect.store.sqlite.dump import indexed
+from recollect.store.sqlite.dump import read_indexed_items
 from recollect.store.sqlite.feed import loaded_items
 from recollect.store.sqlite.jobs import cut_jobs
-from recollect.store.sqlite.rows import message_from
-from recollect.store.sqlite.segments import torn_segments
-from recollect.store.sqlite.sql import phrase, query
-from recollect.store.sqlite.traces import pieces_in, pieces_of
-from recollect.store.torn import Torn
+from recollect.store.sqlite.leak_search import find_pieces, split_pieces
+from recollect.store.sqlite.named_queries import get_query, quote_phrase
+from recollect.store.sqlite.rows import read_message
+from recollect.store.sqlite.segments import find_split_segments
+from recollect.store.sqlite.write import find_numbers, write_changes
 
 _FOREVER = int(np.iinfo(np.int64).max)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
+class RemovedRows:
     """What a removal took away; ``texts`` are words to look for."""
 
     messages: tuple[str, ...] = ()
@@ -44,24 +44,24 @@ class Removed:
     jobs: int = 0
 
 
-def torn_by(connection: sqlite3.Connection, selection: Selection) -> Torn:
+def plan_forget(connection: sqlite3.Connection, selection: ForgetSelection) -> ForgetPlan:
     """What would lose some of its messages or of what was made of it, and these messages."""
     _mark(connection, selection)
     version, _ = read_state(connection)
-    seqs = _torn_turns(connection)
-    torn, gone = {"items": json.dumps(seqs)}, {"items": _doomed_items(connection)}
-    return Torn(
+    seqs = _list_split_turns(connection)
+    torn, gone = {"items": json.dumps(seqs)}, {"items": _list_doomed_items(connection)}
+    return ForgetPlan(
         version=version,
         turns=tuple(item for _, item in loaded_items(connection, seqs)),
-        left=tuple(message_from(row) for row in connection.execute(query("left_of_items"), torn)),
-        reread=tuple(message_from(row) for row in connection.execute(query("left_to_read_again"), gone)),
-        origins=tuple(indexed(connection, connection.execute(query("left_origins"), gone).fetchall())),
-        grounds=frozenset(id_ for (id_,) in connection.execute(query("grounds_of_opinions"), gone)),
-        segments=torn_segments(connection),
+        remaining=tuple(read_message(row) for row in connection.execute(get_query("left_of_items"), torn)),
+        to_reread=tuple(read_message(row) for row in connection.execute(get_query("left_to_read_again"), gone)),
+        origins=tuple(read_indexed_items(connection, connection.execute(get_query("left_origins"), gone).fetchall())),
+        used_in=frozenset(id_ for (id_,) in connection.execute(get_query("grounds_of_opinions"), gone)),
+        segments=find_split_segments(connection),
     )
 
 
-def remove(connection: sqlite3.Connection, selection: Selection, remade: Changeset | None) -> Removed:
+def remove_marked(connection: sqlite3.Connection, selection: ForgetSelection, remade: Changeset | None) -> RemovedRows:
     """Delete messages and everything derived from them, in the caller's transaction; what is deleted is overwritten.
 
     What is left of torn turns is put in here, in the same transaction: no message is ever without a turn. That the
@@ -71,32 +71,32 @@ def remove(connection: sqlite3.Connection, selection: Selection, remade: Changes
         StaleWrite: ``remade`` was derived from another version of the bank, or is missing.
     """
     _mark(connection, selection)
-    doomed = connection.execute(query("doomed_messages")).fetchall()
-    facts = connection.execute(query("doomed_fact_texts")).fetchall()
+    doomed = connection.execute(get_query("doomed_messages")).fetchall()
+    facts = connection.execute(get_query("doomed_fact_texts")).fetchall()
     if not doomed and not facts:
-        return Removed()
-    if not _holds_turns(remade) and _torn_turns(connection):
+        return RemovedRows()
+    if not _holds_turns(remade) and _list_split_turns(connection):
         raise StaleWrite("turns hold messages beside those to be forgotten, and what is left of them was not given")
     connection.execute("PRAGMA secure_delete = ON")
-    of_items = {"items": _doomed_items(connection)}
-    touched = {"entities": json.dumps([id_ for (id_,) in connection.execute(query("entities_of"), of_items)])}
-    links = connection.execute(query("count_links_of"), of_items).fetchone()[0]
-    mentions = connection.execute(query("count_mentions_of"), of_items).fetchone()[0]
+    of_items = {"items": _list_doomed_items(connection)}
+    touched = {"entities": json.dumps([id_ for (id_,) in connection.execute(get_query("entities_of"), of_items)])}
+    links = connection.execute(get_query("count_links_of"), of_items).fetchone()[0]
+    mentions = connection.execute(get_query("count_mentions_of"), of_items).fetchone()[0]
     jobs = cut_jobs(connection)
-    connection.execute(query("succeed_items"), of_items)
-    gone = connection.execute(query("delete_items"), of_items).rowcount
+    connection.execute(get_query("succeed_items"), of_items)
+    gone = connection.execute(get_query("delete_items"), of_items).rowcount
     if remade is not None:
-        write_changes(connection, _without_lost_links(connection, remade))
-    connection.execute(query("restart_sessions"))
-    connection.execute(query("delete_messages"))
-    sessions = connection.execute(query("delete_empty_sessions")).rowcount
-    connection.execute(query("delete_unheard_merges"))
-    entities = connection.execute(query("delete_unmentioned_entities"), touched).rowcount
-    connection.execute(query("retell_entities"), touched)
-    connection.execute(query("purge_words"))
-    connection.execute(query("bump_epoch"))
-    connection.execute(query("owe_scrub"))
-    return Removed(
+        write_changes(connection, _drop_lost_links(connection, remade))
+    connection.execute(get_query("restart_sessions"))
+    connection.execute(get_query("delete_messages"))
+    sessions = connection.execute(get_query("delete_empty_sessions")).rowcount
+    connection.execute(get_query("delete_unheard_merges"))
+    entities = connection.execute(get_query("delete_unmentioned_entities"), touched).rowcount
+    connection.execute(get_query("retell_entities"), touched)
+    connection.execute(get_query("purge_words"))
+    connection.execute(get_query("bump_epoch"))
+    connection.execute(get_query("owe_scrub"))
+    return RemovedRows(
         messages=tuple(id_ for id_, _, _ in doomed),
         texts=(
             *(t for _, text, captions in doomed for t in (text, *json.loads(captions))),
@@ -111,35 +111,35 @@ def remove(connection: sqlite3.Connection, selection: Selection, remade: Changes
     )
 
 
-def scrub(database: Database, texts: Sequence[str], files: Sequence[Path]) -> tuple[str, ...]:
+def scrub_files(database: Database, texts: Sequence[str], files: Sequence[Path]) -> tuple[str, ...]:
     """Write the file anew, empty the write-ahead log, and look for the texts in every file; names those that hold some.
 
     Writing it anew leaves behind whatever earlier writes have left in unused parts of pages. A log that another
     process keeps open counts as holding some. Unless all of that is done, the bank goes on saying that it is owed.
     """
-    pieces = pieces_of(texts)
-    with database.alone() as connection:
+    pieces = split_pieces(texts)
+    with database.exclusive_connection() as connection:
         connection.execute("PRAGMA secure_delete = OFF")  # it slows down every other write
-        (forgotten,) = connection.execute(query("forgotten")).fetchone()
+        (forgotten,) = connection.execute(get_query("forgotten")).fetchone()
         held = _fold_log(connection)
         if not held:
-            anew = _written_anew(connection)
+            anew = _vacuum(connection)
             held = _fold_log(connection)
             if anew and not held:
                 with suppress(sqlite3.OperationalError):  # another process writes: it is done once more, some day
-                    connection.execute(query("scrubbed"), (forgotten,))
-        found = _files_holding(connection, pieces, files)
+                    connection.execute(get_query("scrubbed"), (forgotten,))
+        found = _find_leaks(connection, pieces, files)
     logs = {file.name for file in files if held and file.name.endswith("-wal")}
     return tuple(sorted({*found, *logs}))
 
 
-def owes_scrub(database: Database) -> bool:
+def has_unscrubbed_files(database: Database) -> bool:
     """Whether something was forgotten, and the files were not cleaned of its words after that."""
-    with database.reading() as connection:
-        return bool(connection.execute(query("owes_scrub")).fetchone()[0])
+    with database.read_transaction() as connection:
+        return bool(connection.execute(get_query("owes_scrub")).fetchone()[0])
 
 
-def _written_anew(connection: sqlite3.Connection) -> bool:
+def _vacuum(connection: sqlite3.Connection) -> bool:
     """Write the file anew; gives whether there was room for a second copy, and nobody in the way."""
     try:
         connection.execute("VACUUM")
@@ -154,52 +154,52 @@ def _fold_log(connection: sqlite3.Connection) -> bool:
     return bool(busy)
 
 
-def _files_holding(connection: sqlite3.Connection, pieces: Sequence[str], files: Sequence[Path]) -> set[str]:
+def _find_leaks(connection: sqlite3.Connection, pieces: Sequence[str], files: Sequence[Path]) -> set[str]:
     """Names of the files that hold pieces which no surviving row has: those would be a leak."""
-    found = {file.name: pieces_in(file, pieces) for file in files}
+    found = {file.name: find_pieces(file, pieces) for file in files}
     leaks = {
         piece
         for piece in set().union(*found.values())
-        if not connection.execute(query("survives"), {"piece": piece}).fetchone()[0]
+        if not connection.execute(get_query("survives"), {"piece": piece}).fetchone()[0]
     }
     return {name for name, there in found.items() if there & leaks}
 
 
-def _doomed_items(connection: sqlite3.Connection) -> str:
+def _list_doomed_items(connection: sqlite3.Connection) -> str:
     """The numbers of the items that came from what is marked, or from items that did, and so on: a JSON list."""
-    return json.dumps([item for (item,) in connection.execute(query("doomed_items"))])
+    return json.dumps([item for (item,) in connection.execute(get_query("doomed_items"))])
 
 
-def _torn_turns(connection: sqlite3.Connection) -> list[int]:
-    return [seq for (seq,) in connection.execute(query("torn_turns"))]
+def _list_split_turns(connection: sqlite3.Connection) -> list[int]:
+    return [seq for (seq,) in connection.execute(get_query("split_turns"))]
 
 
 def _holds_turns(remade: Changeset | None) -> bool:
     return remade is not None and any(entry.item.kind is ItemKind.TURN for entry in remade.items)
 
 
-def _without_lost_links(connection: sqlite3.Connection, remade: Changeset) -> Changeset:
+def _drop_lost_links(connection: sqlite3.Connection, remade: Changeset) -> Changeset:
     """The changes were derived while what is gone now was still there to be linked to."""
     there = {entry.item.id for entry in remade.items}
-    there.update(numbers_of(connection, "seq_of_items", {end for k in remade.links for end in (k.source, k.target)}))
+    there.update(find_numbers(connection, "seq_of_items", {end for k in remade.links for end in (k.source, k.target)}))
     return replace(remade, links=tuple(k for k in remade.links if k.source in there and k.target in there))
 
 
-def _mark(connection: sqlite3.Connection, selection: Selection) -> None:
-    connection.execute(query("doomed_clear"))
-    connection.execute(query("doomed_facts_clear"))
+def _mark(connection: sqlite3.Connection, selection: ForgetSelection) -> None:
+    connection.execute(get_query("doomed_clear"))
+    connection.execute(get_query("doomed_facts_clear"))
     for name, wanted in (
         ("doomed_by_message", selection.messages),
         ("doomed_by_session", selection.sessions),
         ("doomed_by_speaker", selection.speakers),
     ):
-        connection.executemany(query(name), [(one,) for one in wanted])
+        connection.executemany(get_query(name), [(one,) for one in wanted])
     if selection.entities:
         _mark_entities(connection, selection.entities)
     if selection.during is not None:
-        connection.execute(query("doomed_by_time"), _bounds(selection.during))
-        connection.execute(query("doomed_facts_by_time"), _bounds(selection.during))
-    connection.executemany(query("doomed_fact_by_id"), [(one,) for one in selection.facts])
+        connection.execute(get_query("doomed_by_time"), _make_bounds(selection.during))
+        connection.execute(get_query("doomed_facts_by_time"), _make_bounds(selection.during))
+    connection.executemany(get_query("doomed_fact_by_id"), [(one,) for one in selection.facts])
 
 
 def _mark_entities(connection: sqlite3.Connection, names: Sequence[str]) -> None:
@@ -207,19 +207,19 @@ def _mark_entities(connection: sqlite3.Connection, names: Sequence[str]) -> None
 
     Names are read from a turn's opening words only; the name in an assistant's answer must go as well.
     """
-    found = connection.execute(query("entities_named"), {"names": json.dumps(names)})
+    found = connection.execute(get_query("entities_named"), {"names": json.dumps(names)})
     ids = json.dumps([id_ for (id_,) in found])
-    surfaces = {surface for (surface,) in connection.execute(query("surfaces_of"), {"entities": ids})}
-    connection.execute(query("doomed_by_entity"), {"entities": ids})
+    surfaces = {surface for (surface,) in connection.execute(get_query("surfaces_of"), {"entities": ids})}
+    connection.execute(get_query("doomed_by_entity"), {"entities": ids})
     for name in surfaces.union(names):
-        connection.execute(query("doomed_by_name"), {"phrase": phrase(name), "name": name})
-    connection.execute(query("doomed_by_episode"), {"entities": ids})
-    connection.execute(query("doomed_facts_by_entity"), {"entities": ids})
+        connection.execute(get_query("doomed_by_name"), {"phrase": quote_phrase(name), "name": name})
+    connection.execute(get_query("doomed_by_episode"), {"entities": ids})
+    connection.execute(get_query("doomed_facts_by_entity"), {"entities": ids})
     for name in surfaces.union(names):
-        connection.execute(query("doomed_facts_by_name"), {"phrase": phrase(name), "name": name})
+        connection.execute(get_query("doomed_facts_by_name"), {"phrase": quote_phrase(name), "name": name})
 
 
-def _bounds(during: Interval) -> dict[str, int]:
+def _make_bounds(during: Interval) -> dict[str, int]:
     return {
         "start": -_FOREVER if during.start is None else to_micros(during.start),
         "end": _FOREVER if during.end is None else to_micros(during.end),

@@ -12,19 +12,19 @@ from datetime import datetime, timedelta
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.time import to_micros
 from recollect.errors import InvalidInput, LostLease
-from recollect.store.sqlite.rows import Row, reads_row, utc_from
-from recollect.store.sqlite.sql import query
-from recollect.store.sqlite.traces import pieces_of
+from recollect.store.sqlite.leak_search import split_pieces
+from recollect.store.sqlite.named_queries import get_query
+from recollect.store.sqlite.rows import Row, read_utc, reports_damage
 
 MOST_ATTEMPTS = 5
-LONGEST_PUT_OFF_S = 600
+MAX_POSTPONE_S = 600
 """What is added to a waiting job puts it off by no more than this from when it would first have run."""
 
-_MUTED = "what it failed of is no longer kept: something has been forgotten since"
+_ERROR_FORGOTTEN = "what it failed of is no longer kept: something has been forgotten since"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class AttemptFailure:
     """How an attempt at a job failed; without ``retry_at`` it is not tried again."""
 
     error: str
@@ -39,9 +39,9 @@ def add_jobs(connection: sqlite3.Connection, jobs: Sequence[Job], seqs: dict[str
     for job in jobs:
         due = 0 if job.due is None else to_micros(job.due)
         cells = {"id": job.id, "kind": job.kind, "payload": job.payload, "due": due}
-        connection.execute(query("add_job"), {**cells, "longest": LONGEST_PUT_OFF_S * 1_000_000})
+        connection.execute(get_query("add_job"), {**cells, "longest": MAX_POSTPONE_S * 1_000_000})
         named = [{"job": job.id, "message": seqs[message]} for message in job.messages]
-        connection.executemany(query("add_job_message"), named)
+        connection.executemany(get_query("add_job_message"), named)
 
 
 def claim_job(
@@ -51,28 +51,28 @@ def claim_job(
     now: datetime,
     lease_s: float,
     *,
-    hurry: bool,
+    ignore_schedule: bool,
     failed_before: datetime | None,
 ) -> Job | None:
     """Give the job that has been due longest to a worker, one whose lease ran out included."""
     # A job that takes its worker down each time must not be claimed for ever.
-    vanished = connection.execute(query("vanished_jobs"), {"now": to_micros(now), "most": MOST_ATTEMPTS}).fetchall()
+    vanished = connection.execute(get_query("vanished_jobs"), {"now": to_micros(now), "most": MOST_ATTEMPTS}).fetchall()
     for (id_,) in vanished:
-        _fail(connection, id_, Failure(error="its worker vanished each time it was tried", at=now))
+        _write_failure(connection, id_, AttemptFailure(error="its worker vanished each time it was tried", at=now))
     bounds = {
         "kinds": json.dumps(list(kinds)),
         "worker": worker,
         "claim": secrets.token_hex(8),
         "now": to_micros(now),
-        "hurry": hurry,
+        "ignore_schedule": ignore_schedule,
         "failed_before": None if failed_before is None else to_micros(failed_before),
         "until": to_micros(now + timedelta(seconds=lease_s)),
     }
-    row = connection.execute(query("claim_job"), bounds).fetchone()
+    row = connection.execute(get_query("claim_job"), bounds).fetchone()
     if row is None:
         return None
-    connection.execute(query("keep_messages"), (row[0],))
-    return _job_from(row, [id_ for (id_,) in connection.execute(query("messages_of_job"), (row[0],))])
+    connection.execute(get_query("keep_messages"), (row[0],))
+    return _read_job(row, [id_ for (id_,) in connection.execute(get_query("messages_of_job"), (row[0],))])
 
 
 def finish_job(connection: sqlite3.Connection, job: Job) -> None:
@@ -81,34 +81,34 @@ def finish_job(connection: sqlite3.Connection, job: Job) -> None:
     Raises:
         LostLease: it is no longer this claim's.
     """
-    if not _require_claim(connection, job):
-        connection.execute(query("finish_job"), (job.id,))
+    if not _is_queued_anew(connection, job):
+        connection.execute(get_query("finish_job"), (job.id,))
         return
-    connection.execute(query("done_with_messages"), (job.id,))
-    connection.execute(query("keep_messages"), (job.id,))
-    connection.execute(query("repeat_job"), (job.id,))
+    connection.execute(get_query("done_with_messages"), (job.id,))
+    connection.execute(get_query("keep_messages"), (job.id,))
+    connection.execute(get_query("repeat_job"), (job.id,))
 
 
-def fail_job(connection: sqlite3.Connection, job: Job, failure: Failure) -> None:
+def fail_job(connection: sqlite3.Connection, job: Job, failure: AttemptFailure) -> None:
     """Put a job that failed back, to be run again later, or lay it aside as dead.
 
     Raises:
         LostLease: it is no longer this claim's.
     """
-    _require_claim(connection, job)
-    _fail(connection, job.id, failure)
+    _is_queued_anew(connection, job)
+    _write_failure(connection, job.id, failure)
 
 
-def listed_jobs(connection: sqlite3.Connection, states: Sequence[JobState]) -> list[JobRecord]:
+def list_jobs(connection: sqlite3.Connection, states: Sequence[JobState]) -> list[JobRecord]:
     """Jobs in these states, or all, the one that is due first first."""
     wanted = json.dumps([JobState(state).value for state in states or JobState])
-    return [_record_from(row) for row in connection.execute(query("jobs"), (wanted,))]
+    return [_read_job_record(row) for row in connection.execute(get_query("jobs"), (wanted,))]
 
 
-def put_off(connection: sqlite3.Connection, kinds: Sequence[str], now: datetime) -> list[str]:
+def blocked_reasons(connection: sqlite3.Connection, kinds: Sequence[str], now: datetime) -> list[str]:
     """What keeps jobs from being due after they have failed: for each of these kinds of error the first job's."""
     bounds = {"kinds": json.dumps(list(kinds)), "now": to_micros(now)}
-    return [error for (error,) in connection.execute(query("put_off"), bounds)]
+    return [error for (error,) in connection.execute(get_query("blocked_reasons"), bounds)]
 
 
 def retry_job(connection: sqlite3.Connection, id_: str) -> None:
@@ -117,10 +117,10 @@ def retry_job(connection: sqlite3.Connection, id_: str) -> None:
     Raises:
         InvalidInput: no such job has this id.
     """
-    if not connection.execute(query("retry_job"), (id_,)).rowcount:
+    if not connection.execute(get_query("retry_job"), (id_,)).rowcount:
         raise InvalidInput(f"there is no job {id_!r} that is dead, has failed or runs")
-    connection.execute(query("keep_messages"), (id_,))
-    connection.execute(query("repeat_job"), (id_,))
+    connection.execute(get_query("keep_messages"), (id_,))
+    connection.execute(get_query("repeat_job"), (id_,))
 
 
 def drop_job(connection: sqlite3.Connection, id_: str) -> None:
@@ -129,7 +129,7 @@ def drop_job(connection: sqlite3.Connection, id_: str) -> None:
     Raises:
         InvalidInput: no job has this id.
     """
-    if not connection.execute(query("drop_job"), (id_,)).rowcount:
+    if not connection.execute(get_query("drop_job"), (id_,)).rowcount:
         raise InvalidInput(f"there is no job {id_!r}")
 
 
@@ -142,31 +142,31 @@ def cut_jobs(connection: sqlite3.Connection) -> int:
     """
     told: dict[str, list[str]] = {}
     payloads = {}
-    for id_, payload, text, captions in connection.execute(query("torn_jobs")):
+    for id_, payload, text, captions in connection.execute(get_query("cut_short_jobs")):
         told.setdefault(id_, []).extend((text, *json.loads(captions)))
         payloads[id_] = payload
-    connection.execute(query("cut_jobs"))
+    connection.execute(get_query("cut_jobs"))
     for id_, texts in told.items():
-        (left,) = connection.execute(query("has_messages"), (id_,)).fetchone()
-        if not left or any(piece in payloads[id_] for piece in pieces_of(texts)):
-            connection.execute(query("drop_job"), (id_,))
+        (left,) = connection.execute(get_query("has_messages"), (id_,)).fetchone()
+        if not left or any(piece in payloads[id_] for piece in split_pieces(texts)):
+            connection.execute(get_query("drop_job"), (id_,))
         else:
-            connection.execute(query("keep_messages"), (id_,))
-            connection.execute(query("repeat_job"), (id_,))
-    connection.execute(query("mute_jobs"), {"error": _MUTED})
+            connection.execute(get_query("keep_messages"), (id_,))
+            connection.execute(get_query("repeat_job"), (id_,))
+    connection.execute(get_query("mute_jobs"), {"error": _ERROR_FORGOTTEN})
     return len(told)
 
 
-def _require_claim(connection: sqlite3.Connection, job: Job) -> bool:
+def _is_queued_anew(connection: sqlite3.Connection, job: Job) -> bool:
     """Whether a claimed job was queued anew while it ran."""
-    row = connection.execute(query("claimed"), (job.id, job.claim)).fetchone()
+    row = connection.execute(get_query("claimed"), (job.id, job.claim)).fetchone()
     if row is None:
         raise LostLease(f"job {job.id!r} is no longer this worker's: its lease ran out, or it was dropped or forgotten")
     return bool(row[0])
 
 
-def _fail(connection: sqlite3.Connection, id_: str, failure: Failure) -> None:
-    connection.execute(query("keep_messages"), (id_,))
+def _write_failure(connection: sqlite3.Connection, id_: str, failure: AttemptFailure) -> None:
+    connection.execute(get_query("keep_messages"), (id_,))
     bounds: dict[str, object] = {
         "id": id_,
         "error": failure.error,
@@ -175,28 +175,28 @@ def _fail(connection: sqlite3.Connection, id_: str, failure: Failure) -> None:
         "counted": failure.counted,
     }
     if failure.retry_at is None:
-        connection.execute(query("bury_job"), bounds)
+        connection.execute(get_query("bury_job"), bounds)
     else:
-        connection.execute(query("delay_job"), {**bounds, "retry_at": to_micros(failure.retry_at)})
+        connection.execute(get_query("delay_job"), {**bounds, "retry_at": to_micros(failure.retry_at)})
 
 
-@reads_row
-def _job_from(row: Row, messages: Sequence[str]) -> Job:
+@reports_damage
+def _read_job(row: Row, messages: Sequence[str]) -> Job:
     id_, kind, payload, due, attempts, failures, claim = row
     return Job(
         id=id_,
         kind=kind,
         payload=payload,
         messages=tuple(messages),
-        due=_moment(due),
+        due=_read_due(due),
         attempts=attempts,
         failures=failures,
         claim=claim,
     )
 
 
-@reads_row
-def _record_from(row: Row) -> JobRecord:
+@reports_damage
+def _read_job_record(row: Row) -> JobRecord:
     id_, kind, state, attempts, error, reply, failed, due, worker, messages = row
     return JobRecord(
         id=id_,
@@ -205,12 +205,12 @@ def _record_from(row: Row) -> JobRecord:
         attempts=attempts,
         error=error,
         reply=reply,
-        failed=None if failed is None else utc_from(failed),
-        due=_moment(due),
+        failed=None if failed is None else read_utc(failed),
+        due=_read_due(due),
         worker=worker,
         messages=tuple(json.loads(messages)),
     )
 
 
-def _moment(due: int) -> datetime | None:
-    return utc_from(due) if due else None
+def _read_due(due: int) -> datetime | None:
+    return read_utc(due) if due else None

@@ -8,32 +8,32 @@ from datetime import datetime
 
 from recollect.domain.time import to_micros
 from recollect.domain.usage import Cost, LedgerEntry, Usage
+from recollect.store.sqlite.named_queries import get_query
 from recollect.store.sqlite.rows import Row
-from recollect.store.sqlite.sql import query
 
 
-def record(connection: sqlite3.Connection, entries: Sequence[LedgerEntry]) -> None:
-    connection.executemany(query("add_to_ledger"), [_row(entry) for entry in entries])
+def add_entries(connection: sqlite3.Connection, entries: Sequence[LedgerEntry]) -> None:
+    connection.executemany(get_query("add_to_ledger"), [_make_row(entry) for entry in entries])
 
 
-def spent(connection: sqlite3.Connection, role: str | None, since: datetime | None) -> Usage:
+def sum_spent(connection: sqlite3.Connection, role: str | None, since: datetime | None) -> Usage:
     bounds = {"role": role, "since": None if since is None else to_micros(since)}
-    return _usage(connection.execute(query("spent"), bounds).fetchone())
+    return _read_usage(connection.execute(get_query("spent"), bounds).fetchone())
 
 
-def costs(connection: sqlite3.Connection) -> list[Cost]:
+def list_costs(connection: sqlite3.Connection) -> list[Cost]:
     return [
-        Cost(operation=operation, role=role, model=model, failed=failed, usage=_usage(sums))
-        for operation, role, model, failed, *sums in connection.execute(query("costs"))
+        Cost(operation=operation, role=role, model=model, failed=failed, usage=_read_usage(sums))
+        for operation, role, model, failed, *sums in connection.execute(get_query("costs"))
     ]
 
 
-def _usage(sums: Row) -> Usage:
+def _read_usage(sums: Row) -> Usage:
     calls, tokens_in, tokens_out, tokens_cached, seconds = sums
     return Usage(calls=calls, tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached, seconds=seconds)
 
 
-def _row(entry: LedgerEntry) -> Row:
+def _make_row(entry: LedgerEntry) -> Row:
     usage = entry.usage
     return (
         to_micros(entry.at),

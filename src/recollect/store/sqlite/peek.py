@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from recollect.domain.time import to_micros
-from recollect.store.sqlite.sql import query
+from recollect.store.sqlite.named_queries import get_query
 
 JobTimes = Mapping[str, int]
 """For each kind of job that a bank has, the moment from which one of them can be claimed: microseconds since 1970."""
@@ -45,7 +45,7 @@ class JobsPeek:
         signature = tuple(_stated(path) for path in (file, file.with_name(file.name + "-wal")))
         seen = self._seen.pop(file, None)
         if seen is None or seen[0] != signature:
-            times = _read(file)
+            times = _read_times(file)
             if times is None:
                 return None
             seen = signature, times
@@ -56,7 +56,7 @@ class JobsPeek:
 
 def read_job_times(connection: sqlite3.Connection) -> JobTimes:
     """Return the times of a bank's jobs."""
-    return dict(connection.execute(query("job_times")).fetchall())
+    return dict(connection.execute(get_query("job_times")).fetchall())
 
 
 def due_banks(banks: Mapping[str, JobTimes | None], until: datetime | None, kinds: Collection[str]) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def _is_settled(signature: Signature, now_ns: int) -> bool:
     return all(one is None or one[1] < now_ns - SETTLED_NS for one in signature)
 
 
-def _read(file: Path) -> JobTimes | None:
+def _read_times(file: Path) -> JobTimes | None:
     try:
         target = f"{file.absolute().as_uri()}?mode=rw"  # never made where it is no longer there
         with closing(sqlite3.connect(target, isolation_level=None, timeout=BUSY_S, uri=True)) as connection:

@@ -18,31 +18,31 @@ from recollect.domain.entities import Entity, Mention, NameInUse
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import LinkKind
 from recollect.domain.messages import StoredMessage
-from recollect.domain.queries import NO_VECTORS, Probe, Scope
+from recollect.domain.queries import NO_VECTORS, Scope, SearchProbe
 from recollect.domain.segments import Segment, Stream
 from recollect.domain.signals import Weights
 from recollect.domain.triples import Aggregation, Ordering, TriplePattern
-from recollect.store.index.index import GRAPH_FROM_ROWS
+from recollect.store.index.bank_index import GRAPH_FROM_ROWS
+from recollect.store.index.indexed_search import IndexedSearch
 from recollect.store.index.memory import MemoryIndex
 from recollect.store.index.saved_graph import SavedGraph
-from recollect.store.index.searching import IndexedSearch
-from recollect.store.index.triples import Page
+from recollect.store.index.triples import TriplePageRequest
 from recollect.store.index.vectors import is_graph_library_installed, note_missing_graph
-from recollect.store.protocol import Capability, EntityTables, Known, SessionEnd
+from recollect.store.protocol import Capability, EntityTables, Lookup, SessionEnd
 from recollect.store.search import TriplePage
-from recollect.store.sqlite.commit import numbers_of
 from recollect.store.sqlite.database import Database, read_state
 from recollect.store.sqlite.feed import SqliteFeed, load_items, loaded_items
 from recollect.store.sqlite.fetch import fetch_all
-from recollect.store.sqlite.rows import Row, entity_from, merge_from, message_from, session_from, utc_from
+from recollect.store.sqlite.named_queries import get_query
+from recollect.store.sqlite.rows import Row, read_entity, read_merge, read_message, read_session, read_utc
 from recollect.store.sqlite.segments import (
-    messages_by_segment,
-    segments_by_message,
-    segments_in,
-    stream_of,
-    unsegmented,
+    read_messages_by_segment,
+    read_segments,
+    read_segments_by_message,
+    read_stream,
+    read_unsegmented,
 )
-from recollect.store.sqlite.sql import query
+from recollect.store.sqlite.write import find_numbers
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class SqliteReader:
     ) -> None:
         self._database, self._name = database, name
         self._embedder, self._dimension, self._graph_from = embedder, dimension, graph_from
-        self._index = self._new_index()
+        self._index = self._make_index()
 
     @property
     def name(self) -> str:
@@ -86,71 +86,71 @@ class SqliteReader:
         return self._dimension
 
     async def version(self) -> int:
-        return await self._reading(lambda connection: read_state(connection)[0])
+        return await self._run_reading(lambda connection: read_state(connection)[0])
 
     async def speakers(self) -> tuple[str, ...]:
         return await self._index.speakers()
 
     async def search(
-        self, probe: Probe, scope: Scope, weights: Weights, tiers: Sequence[Sequence[ItemKind]] = ()
+        self, probe: SearchProbe, scope: Scope, weights: Weights, tiers: Sequence[Sequence[ItemKind]] = ()
     ) -> IndexedSearch:
         return await self._index.search(probe, scope, weights, tiers)
 
     async def nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
         return await self._index.nearest(vectors, k, floor)
 
-    async def known(self, sessions: Sequence[str], messages: Sequence[str]) -> Known:
-        return await asyncio.to_thread(self._known, sessions, messages)
+    async def look_up(self, sessions: Sequence[str], messages: Sequence[str]) -> Lookup:
+        return await asyncio.to_thread(self._look_up, sessions, messages)
 
     async def entity_tables(self) -> EntityTables:
-        return await asyncio.to_thread(self._entity_tables)
+        return await asyncio.to_thread(self._read_entity_tables)
 
     async def recent_mentions(self, entities: Sequence[str], limit: int) -> dict[str, tuple[str, ...]]:
-        return await asyncio.to_thread(self._recent_mentions, entities, limit)
+        return await asyncio.to_thread(self._read_recent_mentions, entities, limit)
 
     async def messages(self, ids: Iterable[str] | None = None) -> list[StoredMessage]:
         if ids is None:
-            rows = await self._read("messages")
+            rows = await self._run_query("messages")
         else:
-            rows = await self._read("messages_by_id", (json.dumps(list(ids)),))
-        return [message_from(row) for row in rows]
+            rows = await self._run_query("messages_by_id", (json.dumps(list(ids)),))
+        return [read_message(row) for row in rows]
 
     async def messages_of(self, sessions: Iterable[str]) -> list[StoredMessage]:
-        return [message_from(row) for row in await self._read("messages_of", (json.dumps(list(sessions)),))]
+        return [read_message(row) for row in await self._run_query("messages_of", (json.dumps(list(sessions)),))]
 
     async def sessions(self) -> list[Session]:
-        return [session_from(row) for row in await self._read("sessions")]
+        return [read_session(row) for row in await self._run_query("sessions")]
 
     async def adjacent_messages(self, ids: Iterable[str]) -> list[StoredMessage]:
-        return [message_from(row) for row in await self._read("adjacent_messages", (json.dumps(list(ids)),))]
+        return [read_message(row) for row in await self._run_query("adjacent_messages", (json.dumps(list(ids)),))]
 
     async def messages_before(self, session: str, position: int, count: int) -> list[StoredMessage]:
         bounds = {"session": session, "position": position, "count": count}
-        return [message_from(row) for row in await self._read("messages_before", bounds)]
+        return [read_message(row) for row in await self._run_query("messages_before", bounds)]
 
     async def stream(self) -> Stream | None:
-        return await self._reading(stream_of)
+        return await self._run_reading(read_stream)
 
     async def unsegmented(self) -> list[StoredMessage]:
-        return await self._reading(unsegmented)
+        return await self._run_reading(read_unsegmented)
 
     async def segments(self, numbers: Iterable[int] | None = None) -> list[Segment]:
-        return await self._reading(segments_in, numbers)
+        return await self._run_reading(read_segments, numbers)
 
     async def segments_of(self, messages: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        return await self._reading(segments_by_message, messages)
+        return await self._run_reading(read_segments_by_message, messages)
 
     async def segment_messages(self, numbers: Iterable[int]) -> dict[int, list[StoredMessage]]:
-        return await self._reading(messages_by_segment, numbers)
+        return await self._run_reading(read_messages_by_segment, numbers)
 
-    async def unread(self) -> list[StoredMessage]:
-        return [message_from(row) for row in await self._read("unread")]
+    async def find_unread(self) -> list[StoredMessage]:
+        return [read_message(row) for row in await self._run_query("unread")]
 
     async def items(self, ids: Iterable[str]) -> list[Item]:
-        return await asyncio.to_thread(self._items, list(ids))
+        return await asyncio.to_thread(self._load_items, list(ids))
 
     async def vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-        rows = await self._read("vectors_of", (json.dumps(list(ids)),))
+        rows = await self._run_query("vectors_of", (json.dumps(list(ids)),))
         return {id_: np.frombuffer(vector, dtype="<f2").astype(np.float32) for id_, vector in rows}
 
     async def items_of(
@@ -167,11 +167,11 @@ class SqliteReader:
             "superseded": superseded,
             "limit": _ALL if limit is None else limit,
         }
-        return await self._listed("items_of_kinds" if entity is None else "items_of_entity", bounds)
+        return await self._load_listed("items_of_kinds" if entity is None else "items_of_entity", bounds)
 
     async def items_from(self, messages: Iterable[str], kinds: Sequence[ItemKind]) -> list[Item]:
         wanted = {"messages": json.dumps(list(messages)), "kinds": json.dumps([ItemKind(kind).value for kind in kinds])}
-        return await self._listed("items_from", wanted)
+        return await self._load_listed("items_from", wanted)
 
     async def triples(
         self,
@@ -182,7 +182,7 @@ class SqliteReader:
         limit: int | None = None,
         offset: int = 0,
     ) -> TriplePage:
-        page = Page(ordering=ordering, limit=limit, offset=offset)
+        page = TriplePageRequest(ordering=ordering, limit=limit, offset=offset)
         return await self._index.triples(pattern, scope, page)
 
     async def count_triples(self, pattern: TriplePattern, scope: Scope, aggregation: Aggregation) -> int:
@@ -195,28 +195,28 @@ class SqliteReader:
 
     async def entities(self, ids: Iterable[str] | None = None) -> list[Entity]:
         if ids is None:
-            rows = await self._read("entities")
+            rows = await self._run_query("entities")
         else:
-            rows = await self._read("entities_by_id", (json.dumps(list(ids)),))
-        return [entity_from(row) for row in rows]
+            rows = await self._run_query("entities_by_id", (json.dumps(list(ids)),))
+        return [read_entity(row) for row in rows]
 
     async def mentions_of(self, items: Iterable[str]) -> list[Mention]:
-        rows = await self._read("mentions_in", (json.dumps(list(items)),))
+        rows = await self._run_query("mentions_in", (json.dumps(list(items)),))
         return [Mention(entity=entity, item=item, surface=surface) for entity, item, surface in rows]
 
     async def names_in_use(self, kinds: Sequence[ItemKind], limit: int | None = None) -> list[NameInUse]:
         wanted = json.dumps([ItemKind(kind).value for kind in kinds])
-        rows = await self._read("names_in_use", {"kinds": wanted, "limit": _ALL if limit is None else limit})
+        rows = await self._run_query("names_in_use", {"kinds": wanted, "limit": _ALL if limit is None else limit})
         return [NameInUse(name=name, messages=tuple(json.loads(messages))) for name, messages in rows]
 
     async def setting(self, key: str) -> str | None:
-        rows = await self._read("setting", (key,))
+        rows = await self._run_query("setting", (key,))
         return rows[0][0] if rows else None
 
     async def info(self) -> BankInfo:
-        ((messages, sessions, items, entities, first, last),) = await self._read("counts")
-        ((segments,),) = await self._read("count_segments")
-        links = {kind: int(count) for kind, count in await self._read("links_by_kind")}
+        ((messages, sessions, items, entities, first, last),) = await self._run_query("counts")
+        ((segments,),) = await self._run_query("count_segments")
+        links = {kind: int(count) for kind, count in await self._run_query("links_by_kind")}
         return BankInfo(
             name=self._name,
             messages=messages,
@@ -226,11 +226,11 @@ class SqliteReader:
             entities=entities,
             links=sum(links.values()),
             links_by_kind=links,
-            first=None if first is None else utc_from(first),
-            last=None if last is None else utc_from(last),
+            first=None if first is None else read_utc(first),
+            last=None if last is None else read_utc(last),
             embedder=self._embedder,
             dimension=self._dimension,
-            size_bytes=sum(map(_size, self._files())),
+            size_bytes=sum(map(_file_size, self._files())),
             notes=self._notes(items),
         )
 
@@ -240,7 +240,7 @@ class SqliteReader:
         outgrown = 0 <= self._graph_from <= items
         return (note_missing_graph(items),) if outgrown and not is_graph_library_installed() else ()
 
-    def _new_index(self) -> MemoryIndex:
+    def _make_index(self) -> MemoryIndex:
         path = self._database.path
         graph = None if path is None else SavedGraph(path.with_suffix(".hnsw"))
         feed = SqliteFeed(self._database, self._embedder, self._dimension)
@@ -253,82 +253,84 @@ class SqliteReader:
         beside = [path.with_suffix(".hnsw"), path.with_suffix(".hnsw.json")]
         return [path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm"), *beside]
 
-    async def _read(self, name: str, bounds: Sequence[object] | Mapping[str, object] = ()) -> list[Row]:
-        return await self._reading(lambda connection: fetch_all(connection.execute(query(name), bounds)))
+    async def _run_query(self, name: str, bounds: Sequence[object] | Mapping[str, object] = ()) -> list[Row]:
+        return await self._run_reading(lambda connection: fetch_all(connection.execute(get_query(name), bounds)))
 
-    async def _listed(self, name: str, bounds: Mapping[str, object]) -> list[Item]:
+    async def _load_listed(self, name: str, bounds: Mapping[str, object]) -> list[Item]:
         """The items whose numbers a query gives, in its order, all of one snapshot."""
 
         def listed(connection: sqlite3.Connection) -> list[Item]:
-            rows = fetch_all(connection.execute(query(name), bounds))
+            rows = fetch_all(connection.execute(get_query(name), bounds))
             return [item for _, item in loaded_items(connection, [seq for (seq,) in rows])]
 
-        return await self._reading(listed)
+        return await self._run_reading(listed)
 
-    async def _reading(
+    async def _run_reading(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Work in a thread, in one snapshot."""
 
         def read() -> T:
-            with self._database.reading() as connection:
+            with self._database.read_transaction() as connection:
                 return work(connection, *args, **kwargs)
 
         return await asyncio.to_thread(read)
 
-    def _known(self, sessions: Sequence[str], messages: Sequence[str]) -> Known:
-        with self._database.reading() as connection:
+    def _look_up(self, sessions: Sequence[str], messages: Sequence[str]) -> Lookup:
+        with self._database.read_transaction() as connection:
             version, _ = read_state(connection)
-            (author,) = connection.execute(query("author")).fetchone()
+            (author,) = connection.execute(get_query("author")).fetchone()
             counts = {}
             for session in sessions:
                 bounds = {"session": session}
-                last = connection.execute(query("last_turn"), bounds).fetchone()
-                (count,) = connection.execute(query("message_count"), bounds).fetchone()
+                last = connection.execute(get_query("last_turn"), bounds).fetchone()
+                (count,) = connection.execute(get_query("message_count"), bounds).fetchone()
                 counts[session] = count, last[0] if last else None
-            recent = [seq for (seq,) in connection.execute(query("recent_turns"), {"limit": _RECENT})]
-            kept = connection.execute(query("messages_by_id"), (json.dumps(list(messages)),)).fetchall()
+            recent = [seq for (seq,) in connection.execute(get_query("recent_turns"), {"limit": _RECENT})]
+            kept = connection.execute(get_query("messages_by_id"), (json.dumps(list(messages)),)).fetchall()
         loaded = load_items(self._database, [last for _, last in counts.values() if last is not None])
         last_of = {item.session: item for _, item in loaded}
-        return Known(
+        return Lookup(
             version=version,
             author=author,
-            ends={s: SessionEnd(messages=count, last=last_of.get(s)) for s, (count, _) in counts.items()},
-            kept={message.id: message for message in map(message_from, kept)},
-            recent=tuple(item for _, item in load_items(self._database, recent)),
+            session_ends={s: SessionEnd(messages=count, last=last_of.get(s)) for s, (count, _) in counts.items()},
+            stored={message.id: message for message in map(read_message, kept)},
+            recent_items=tuple(item for _, item in load_items(self._database, recent)),
         )
 
-    def _entity_tables(self) -> EntityTables:
-        with self._database.reading() as connection:
+    def _read_entity_tables(self) -> EntityTables:
+        with self._database.read_transaction() as connection:
             version, _ = read_state(connection)
             return EntityTables(
                 version=version,
-                entities=tuple(entity_from(row) for row in fetch_all(connection.execute(query("entities")))),
-                aliases=tuple(_aliases(connection)),
-                pairs=tuple((one, other) for one, other in fetch_all(connection.execute(query("entity_pairs")))),
-                undone=tuple(m for m in map(merge_from, connection.execute(query("merges"))) if m.undone is not None),
+                entities=tuple(read_entity(row) for row in fetch_all(connection.execute(get_query("entities")))),
+                aliases=tuple(_read_aliases(connection)),
+                pairs=tuple((one, other) for one, other in fetch_all(connection.execute(get_query("entity_pairs")))),
+                undone=tuple(
+                    m for m in map(read_merge, connection.execute(get_query("merges"))) if m.undone is not None
+                ),
             )
 
-    def _recent_mentions(self, entities: Sequence[str], limit: int) -> dict[str, tuple[str, ...]]:
-        with self._database.reading() as connection:
+    def _read_recent_mentions(self, entities: Sequence[str], limit: int) -> dict[str, tuple[str, ...]]:
+        with self._database.read_transaction() as connection:
             return {
-                entity: tuple(id_ for (id_,) in connection.execute(query("recent_mentions"), (entity, limit)))
+                entity: tuple(id_ for (id_,) in connection.execute(get_query("recent_mentions"), (entity, limit)))
                 for entity in entities
             }
 
-    def _items(self, ids: Sequence[str]) -> list[Item]:
-        with self._database.reading() as connection:
-            numbers = numbers_of(connection, "seq_of_items", ids)
+    def _load_items(self, ids: Sequence[str]) -> list[Item]:
+        with self._database.read_transaction() as connection:
+            numbers = find_numbers(connection, "seq_of_items", ids)
         return [item for _, item in load_items(self._database, [numbers[id_] for id_ in ids if id_ in numbers])]
 
 
-def _size(file: Path) -> int:
+def _file_size(file: Path) -> int:
     try:
         return file.stat().st_size
     except FileNotFoundError:  # another process closed the bank, and its log with it
         return 0
 
 
-def _aliases(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
+def _read_aliases(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
     """Return entity, surface and count of everything that entities are called."""
-    return [(entity, surface, count) for entity, surface, count in fetch_all(connection.execute(query("aliases")))]
+    return [(entity, surface, count) for entity, surface, count in fetch_all(connection.execute(get_query("aliases")))]

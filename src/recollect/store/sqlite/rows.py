@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from recollect.domain.changes import Session
 from recollect.domain.entities import Entity, EntityKind, Merge
-from recollect.domain.items import Item, ItemKind, Network, Occurrence, Stage
+from recollect.domain.items import Item, ItemKind, ItemStage, Network, Occurrence
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.time import Interval, Precision, from_micros, to_micros
 from recollect.domain.triples import Triple
@@ -24,7 +24,7 @@ _FIRST, _LAST = to_micros(datetime.min.replace(tzinfo=UTC)), to_micros(datetime.
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def reads_row(decode: Callable[P, T]) -> Callable[P, T]:
+def reports_damage(decode: Callable[P, T]) -> Callable[P, T]:
     """What cannot be decoded has been damaged: SQLite has no checksums, so that it may only be noticed here."""
 
     @wraps(decode)
@@ -37,13 +37,13 @@ def reads_row(decode: Callable[P, T]) -> Callable[P, T]:
     return checked
 
 
-def offset_of(moment: datetime) -> int:
+def utc_offset_minutes(moment: datetime) -> int:
     """The zone's distance from UTC in minutes."""
     offset = moment.utcoffset()
     return 0 if offset is None else round(offset.total_seconds() / 60)
 
 
-def moment_from(micros: int, offset: int) -> datetime:
+def read_moment(micros: int, offset: int) -> datetime:
     """The moment in the zone it was given in."""
     if not offset:
         return from_micros(micros)
@@ -51,13 +51,13 @@ def moment_from(micros: int, offset: int) -> datetime:
     return from_micros(micros + offset * 60_000_000).replace(tzinfo=timezone(timedelta(minutes=offset)))
 
 
-def utc_from(micros: int) -> datetime:
+def read_utc(micros: int) -> datetime:
     """The moment in UTC; of the few hours that a calendar has in other zones alone, the nearest that UTC has."""
     return from_micros(min(max(micros, _FIRST), _LAST))
 
 
-@reads_row
-def message_from(row: Row) -> StoredMessage:
+@reports_damage
+def read_message(row: Row) -> StoredMessage:
     id_, session, position, speaker, role, text, captions, at, at_offset, recorded, important = row
     return StoredMessage(
         id=id_,
@@ -67,13 +67,13 @@ def message_from(row: Row) -> StoredMessage:
         role=Role(role),
         text=text,
         captions=tuple(json.loads(captions)),
-        at=moment_from(at, at_offset),
+        at=read_moment(at, at_offset),
         recorded=from_micros(recorded),
         important=bool(important),
     )
 
 
-def message_row(message: StoredMessage) -> Row:
+def make_message_row(message: StoredMessage) -> Row:
     return (
         message.id,
         message.session,
@@ -83,20 +83,20 @@ def message_row(message: StoredMessage) -> Row:
         message.text,
         json.dumps(message.captions, ensure_ascii=False) if message.captions else "[]",
         to_micros(message.at),
-        offset_of(message.at),
+        utc_offset_minutes(message.at),
         to_micros(message.recorded),
         int(message.important),
     )
 
 
-@reads_row
-def session_from(row: Row) -> Session:
+@reports_damage
+def read_session(row: Row) -> Session:
     id_, started, offset = row
-    return Session(id=id_, started=moment_from(started, offset))
+    return Session(id=id_, started=read_moment(started, offset))
 
 
-@reads_row
-def item_from(row: Row) -> Item:
+@reports_damage
+def read_item(row: Row) -> Item:
     _, id_, kind, text, session, speaker, order, mentioned, offset, recorded, network, *rest = row[:15]
     confidence, tokens, superseded, label = rest
     stages, sources, derived, occurrences = ([] if cell == "[]" else json.loads(cell) for cell in row[15:19])
@@ -107,22 +107,22 @@ def item_from(row: Row) -> Item:
         session=session,
         speaker=speaker,
         sources=tuple(sources),
-        mentioned=moment_from(mentioned, offset),
+        mentioned=read_moment(mentioned, offset),
         recorded=from_micros(recorded),
         order=order,
-        occurrences=tuple(occurrence_from(cells) for cells in occurrences),
+        occurrences=tuple(read_occurrence(cells) for cells in occurrences),
         derived_from=tuple(derived),
         network=None if network is None else Network(network),
         confidence=confidence,
         tokens=tokens,
         superseded=None if superseded is None else from_micros(superseded),
-        stages=tuple(_stage_from(cells) for cells in stages),
+        stages=tuple(_read_stage(cells) for cells in stages),
         label=label,
-        triple=None if row[19] is None else _triple_from(row[19:]),
+        triple=None if row[19] is None else _read_triple(row[19:]),
     )
 
 
-def item_row(item: Item, version: int) -> Row:
+def make_item_row(item: Item, version: int) -> Row:
     return (
         item.id,
         version,
@@ -132,7 +132,7 @@ def item_row(item: Item, version: int) -> Row:
         item.speaker,
         item.order,
         to_micros(item.mentioned),
-        offset_of(item.mentioned),
+        utc_offset_minutes(item.mentioned),
         to_micros(item.recorded),
         None if item.network is None else item.network.value,
         item.confidence,
@@ -143,22 +143,22 @@ def item_row(item: Item, version: int) -> Row:
     )
 
 
-def _stage_from(cells: Row) -> Stage:
+def _read_stage(cells: Row) -> ItemStage:
     until, sources, characters, tokens = cells
-    return Stage(until=from_micros(until), sources=sources, characters=characters, tokens=tokens)
+    return ItemStage(until=from_micros(until), sources=sources, characters=characters, tokens=tokens)
 
 
-def occurrence_from(cells: Row) -> Occurrence:
+def read_occurrence(cells: Row) -> Occurrence:
     words, starts, ends, offset, precision = cells
     interval = Interval(
-        start=None if starts is None else moment_from(starts, offset),
-        end=None if ends is None else moment_from(ends, offset),
+        start=None if starts is None else read_moment(starts, offset),
+        end=None if ends is None else read_moment(ends, offset),
         precision=Precision(precision),
     )
     return Occurrence(words=words, interval=interval)
 
 
-def occurrence_row(item: int, n: int, occurrence: Occurrence) -> Row:
+def make_occurrence_row(item: int, n: int, occurrence: Occurrence) -> Row:
     start, end = occurrence.interval.start, occurrence.interval.end
     return (
         item,
@@ -166,37 +166,37 @@ def occurrence_row(item: int, n: int, occurrence: Occurrence) -> Row:
         occurrence.words,
         None if start is None else to_micros(start),
         None if end is None else to_micros(end),
-        next(offset_of(moment) for moment in (start, end) if moment is not None),
+        next(utc_offset_minutes(moment) for moment in (start, end) if moment is not None),
         occurrence.interval.precision.value,
     )
 
 
-def _triple_from(cells: Row) -> Triple:
+def _read_triple(cells: Row) -> Triple:
     subject, predicate, object_ = cells[:3]
-    start, end = _interval_from(cells[3:8]), _interval_from(cells[8:])
+    start, end = _read_interval(cells[3:8]), _read_interval(cells[8:])
     return Triple(subject=subject, predicate=predicate, object=object_, start=start, end=end)
 
 
-def triple_row(item: int, triple: Triple) -> Row:
-    times = _interval_cells(triple.start), _interval_cells(triple.end)
+def make_triple_row(item: int, triple: Triple) -> Row:
+    times = _make_interval_cells(triple.start), _make_interval_cells(triple.end)
     return (item, triple.subject, triple.predicate, triple.object, *times[0], *times[1])
 
 
-def _interval_from(cells: Row) -> Interval | None:
+def _read_interval(cells: Row) -> Interval | None:
     start, start_zone, end, end_zone, precision = cells
     if precision is None:
         return None
-    start, end = _moment_on(start, start_zone), _moment_on(end, end_zone)
+    start, end = _read_local_moment(start, start_zone), _read_local_moment(end, end_zone)
     return Interval(start=start, end=end, precision=Precision(precision))
 
 
-def _interval_cells(interval: Interval | None) -> Row:
+def _make_interval_cells(interval: Interval | None) -> Row:
     if interval is None:
         return None, None, None, None, None
-    return (*_calendar(interval.start), *_calendar(interval.end), interval.precision.value)
+    return (*_make_calendar_cells(interval.start), *_make_calendar_cells(interval.end), interval.precision.value)
 
 
-def _moment_on(micros: int | None, zone: int) -> datetime | None:
+def _read_local_moment(micros: int | None, zone: int) -> datetime | None:
     """The moment of a calendar that is so far from UTC; in UTC itself there may be none."""
     if micros is None:
         return None
@@ -204,31 +204,31 @@ def _moment_on(micros: int | None, zone: int) -> datetime | None:
     return moment.replace(tzinfo=timezone(timedelta(microseconds=zone))) if zone else moment
 
 
-def _calendar(moment: datetime | None) -> tuple[int | None, int | None]:
+def _make_calendar_cells(moment: datetime | None) -> tuple[int | None, int | None]:
     """Microseconds since 1970 of the calendar that a moment was given in, and how far that is from UTC."""
     if moment is None:
         return None, None
     return to_micros(moment.replace(tzinfo=UTC)), (moment.utcoffset() or timedelta()) // _MICROSECOND
 
 
-@reads_row
-def entity_from(row: Row) -> Entity:
+@reports_damage
+def read_entity(row: Row) -> Entity:
     id_, name, kind, first_seen, last_seen = row
     return Entity(
         id=id_,
         name=name,
         kind=EntityKind(kind),
-        first_seen=utc_from(first_seen),
-        last_seen=utc_from(last_seen),
+        first_seen=read_utc(first_seen),
+        last_seen=read_utc(last_seen),
     )
 
 
-def entity_row(entity: Entity) -> Row:
+def make_entity_row(entity: Entity) -> Row:
     return (entity.id, entity.name, entity.kind.value, to_micros(entity.first_seen), to_micros(entity.last_seen))
 
 
-@reads_row
-def merge_from(row: Row) -> Merge:
+@reports_damage
+def read_merge(row: Row) -> Merge:
     id_, entity, surface, score, string, cooccurrence, temporal, at, undone = row
     return Merge(
         id=id_,
@@ -238,12 +238,12 @@ def merge_from(row: Row) -> Merge:
         string=string,
         cooccurrence=cooccurrence,
         temporal=temporal,
-        at=utc_from(at),
-        undone=None if undone is None else utc_from(undone),
+        at=read_utc(at),
+        undone=None if undone is None else read_utc(undone),
     )
 
 
-def merge_row(merge: Merge) -> Row:
+def make_merge_row(merge: Merge) -> Row:
     return (
         merge.id,
         merge.entity,

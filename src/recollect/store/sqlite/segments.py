@@ -10,84 +10,86 @@ from operator import itemgetter
 
 from recollect.domain.messages import StoredMessage
 from recollect.domain.segments import Segment, Stream
-from recollect.store.sqlite.rows import Row, message_from, reads_row
-from recollect.store.sqlite.sql import query
-from recollect.store.torn import TornSegment
+from recollect.store.forget_plan import SplitSegment
+from recollect.store.sqlite.named_queries import get_query
+from recollect.store.sqlite.rows import Row, read_message, reports_damage
 
 
 def put_segments(connection: sqlite3.Connection, segments: Sequence[Segment], numbers: Mapping[str, int]) -> None:
     """Write windows; ``numbers`` are those of the messages at their ends."""
     rows = [(s.number, numbers[s.first], s.start, s.last and numbers[s.last], s.end) for s in segments]
-    connection.executemany(query("put_segment"), rows)
+    connection.executemany(get_query("put_segment"), rows)
 
 
 def put_stream(connection: sqlite3.Connection, stream: Stream, numbers: Mapping[str, int]) -> None:
     """Write where windowing stands; ``numbers`` holds that of its last message."""
     upto = 0 if stream.last is None else numbers[stream.last]
     row = (stream.length, stream.overlap, stream.base, stream.number, stream.tokens, upto)
-    connection.execute(query("put_stream"), row)
+    connection.execute(get_query("put_stream"), row)
 
 
-def ends_of(segments: Iterable[Segment], stream: Stream | None) -> set[str]:
+def list_end_messages(segments: Iterable[Segment], stream: Stream | None) -> set[str]:
     """The ids of all messages that windows and the stream name."""
     named = {id_ for segment in segments for id_ in (segment.first, segment.last)}
     return {id_ for id_ in (*named, stream.last if stream else None) if id_ is not None}
 
 
-def stream_of(connection: sqlite3.Connection) -> Stream | None:
+def read_stream(connection: sqlite3.Connection) -> Stream | None:
     """Where windowing stands."""
-    row = connection.execute(query("stream")).fetchone()
-    return None if row is None else _stream_from(row)
+    row = connection.execute(get_query("stream")).fetchone()
+    return None if row is None else _read_stream(row)
 
 
-def segments_in(connection: sqlite3.Connection, numbers: Iterable[int] | None) -> list[Segment]:
+def read_segments(connection: sqlite3.Connection, numbers: Iterable[int] | None) -> list[Segment]:
     """Windows by number, or all that are sealed and the active one."""
     if numbers is None:
-        rows = connection.execute(query("segments"))
+        rows = connection.execute(get_query("segments"))
     else:
-        rows = connection.execute(query("segments_by_number"), (json.dumps(list(numbers)),))
-    return [_segment_from(row) for row in rows]
+        rows = connection.execute(get_query("segments_by_number"), (json.dumps(list(numbers)),))
+    return [_read_segment(row) for row in rows]
 
 
-def all_segments(connection: sqlite3.Connection) -> list[Segment]:
+def read_all_segments(connection: sqlite3.Connection) -> list[Segment]:
     """Every window, open ones included."""
-    return [_segment_from(row) for row in connection.execute(query("all_segments"))]
+    return [_read_segment(row) for row in connection.execute(get_query("all_segments"))]
 
 
-def segments_by_message(connection: sqlite3.Connection, messages: Iterable[str]) -> dict[str, tuple[int, ...]]:
+def read_segments_by_message(connection: sqlite3.Connection, messages: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """The numbers of the windows that hold messages."""
-    rows = connection.execute(query("segments_of"), (json.dumps(list(messages)),))
+    rows = connection.execute(get_query("segments_of"), (json.dumps(list(messages)),))
     return {id_: tuple(number for _, number in pairs) for id_, pairs in groupby(rows, key=lambda row: str(row[0]))}
 
 
-def unsegmented(connection: sqlite3.Connection) -> list[StoredMessage]:
+def read_unsegmented(connection: sqlite3.Connection) -> list[StoredMessage]:
     """The messages that were not windowed yet."""
-    return [message_from(row) for row in connection.execute(query("unsegmented"))]
+    return [read_message(row) for row in connection.execute(get_query("unsegmented"))]
 
 
-def messages_by_segment(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, list[StoredMessage]]:
+def read_messages_by_segment(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, list[StoredMessage]]:
     """Return the messages of windows by window number."""
-    rows = connection.execute(query("segment_messages"), (json.dumps(list(numbers)),))
-    return {number: [message_from(row[:-1]) for row in group] for number, group in groupby(rows, key=itemgetter(-1))}
+    rows = connection.execute(get_query("segment_messages"), (json.dumps(list(numbers)),))
+    return {number: [read_message(row[:-1]) for row in group] for number, group in groupby(rows, key=itemgetter(-1))}
 
 
-def torn_segments(connection: sqlite3.Connection) -> tuple[TornSegment, ...]:
+def find_split_segments(connection: sqlite3.Connection) -> tuple[SplitSegment, ...]:
     """The sealed windows that lose some of their messages to what is marked, but not all."""
-    segments = [_segment_from(row) for row in connection.execute(query("torn_segments")).fetchall()]
-    return tuple(TornSegment(segment=segment, left=_left_of(connection, segment.number)) for segment in segments)
+    segments = [_read_segment(row) for row in connection.execute(get_query("split_segments")).fetchall()]
+    return tuple(
+        SplitSegment(segment=segment, remaining=_read_remaining(connection, segment.number)) for segment in segments
+    )
 
 
-def _left_of(connection: sqlite3.Connection, number: int) -> tuple[StoredMessage, ...]:
-    return tuple(message_from(row) for row in connection.execute(query("left_of_segment"), (number,)))
+def _read_remaining(connection: sqlite3.Connection, number: int) -> tuple[StoredMessage, ...]:
+    return tuple(read_message(row) for row in connection.execute(get_query("left_of_segment"), (number,)))
 
 
-@reads_row
-def _segment_from(row: Row) -> Segment:
+@reports_damage
+def _read_segment(row: Row) -> Segment:
     number, first, start, last, end = row
     return Segment(number=number, first=first, start=start, last=last, end=end)
 
 
-@reads_row
-def _stream_from(row: Row) -> Stream:
+@reports_damage
+def _read_stream(row: Row) -> Stream:
     length, overlap, base, number, tokens, last = row
     return Stream(length=length, overlap=overlap, base=base, number=number, tokens=tokens, last=last)

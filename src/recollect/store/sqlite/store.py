@@ -21,28 +21,28 @@ from recollect.domain.receipts import ForgetReceipt
 from recollect.domain.time import to_micros
 from recollect.domain.usage import Cost, LedgerEntry, Usage
 from recollect.errors import MissingCapability, StaleWrite, StoreUnavailable
-from recollect.store.protocol import Selection
-from recollect.store.sqlite.commit import numbers_of, require_vectors, require_version, vector_blob, write_changes
+from recollect.store.forget_plan import ForgetPlan
+from recollect.store.protocol import ForgetSelection
 from recollect.store.sqlite.database import record_embedder
 from recollect.store.sqlite.dump import dump
-from recollect.store.sqlite.forget import Removed, owes_scrub, remove, scrub, torn_by
+from recollect.store.sqlite.forget import RemovedRows, has_unscrubbed_files, plan_forget, remove_marked, scrub_files
 from recollect.store.sqlite.jobs import (
-    Failure,
+    AttemptFailure,
+    blocked_reasons,
     claim_job,
     drop_job,
     fail_job,
     finish_job,
-    listed_jobs,
-    put_off,
+    list_jobs,
     retry_job,
 )
-from recollect.store.sqlite.ledger import costs, record, spent
+from recollect.store.sqlite.ledger import add_entries, list_costs, sum_spent
+from recollect.store.sqlite.named_queries import get_query
 from recollect.store.sqlite.peek import JobTimes, read_job_times
 from recollect.store.sqlite.reader import SqliteReader
-from recollect.store.sqlite.rows import entity_row, merge_from
-from recollect.store.sqlite.sql import query
-from recollect.store.sqlite.states import erase_states, states_folder
-from recollect.store.torn import Torn
+from recollect.store.sqlite.rows import make_entity_row, read_merge
+from recollect.store.sqlite.state_folders import erase_states, find_states_folder
+from recollect.store.sqlite.write import find_numbers, pack_vector, require_vectors, require_version, write_changes
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,22 +63,22 @@ class SqliteStore(SqliteReader):
         """
         if self._database.path is None:
             raise MissingCapability("a bank in memory has no folder for states")
-        return states_folder(self._database.path)
+        return find_states_folder(self._database.path)
 
     async def merges(self) -> tuple[Merge, ...]:
-        return tuple(merge_from(row) for row in await self._read("merges"))
+        return tuple(read_merge(row) for row in await self._run_query("merges"))
 
     async def mentions(self, entity: str) -> tuple[Mention, ...]:
-        rows = await self._read("mentions_of", (entity,))
+        rows = await self._run_query("mentions_of", (entity,))
         return tuple(Mention(entity=entity, item=item, surface=surface) for item, surface in rows)
 
     async def commit(self, changes: Changeset) -> None:
         await self._write(self._commit, changes)
 
-    async def torn(self, selection: Selection) -> Torn:
-        return await self._reading(torn_by, selection)
+    async def plan_forget(self, selection: ForgetSelection) -> ForgetPlan:
+        return await self._run_reading(plan_forget, selection)
 
-    async def forget(self, selection: Selection, remade: Changeset | None = None) -> ForgetReceipt:
+    async def forget(self, selection: ForgetSelection, remade: Changeset | None = None) -> ForgetReceipt:
         return await asyncio.to_thread(self._forget, selection, remade)
 
     def finish_forgetting(self) -> None:
@@ -87,8 +87,8 @@ class SqliteStore(SqliteReader):
         Where that cannot be done now, it is left to the next one who opens the bank or forgets something.
         """
         with suppress(StoreUnavailable, OSError):
-            if owes_scrub(self._database):
-                self._scrub(())
+            if has_unscrubbed_files(self._database):
+                self._scrub_files(())
 
     async def claim(
         self,
@@ -97,10 +97,12 @@ class SqliteStore(SqliteReader):
         now: datetime,
         lease_s: float,
         *,
-        hurry: bool = False,
+        ignore_schedule: bool = False,
         failed_before: datetime | None = None,
     ) -> Job | None:
-        return await self._write(claim_job, kinds, worker, now, lease_s, hurry=hurry, failed_before=failed_before)
+        return await self._write(
+            claim_job, kinds, worker, now, lease_s, ignore_schedule=ignore_schedule, failed_before=failed_before
+        )
 
     async def settle(
         self,
@@ -115,14 +117,14 @@ class SqliteStore(SqliteReader):
         if error is None:
             await self._write(finish_job, job)
         else:
-            failure = Failure(error=error, reply=reply, at=now, retry_at=retry_at, counted=counted)
+            failure = AttemptFailure(error=error, reply=reply, at=now, retry_at=retry_at, counted=counted)
             await self._write(fail_job, job, failure)
 
     async def jobs(self, states: Sequence[JobState] = ()) -> list[JobRecord]:
-        return await self._reading(listed_jobs, states)
+        return await self._run_reading(list_jobs, states)
 
-    async def put_off(self, kinds: Sequence[str], now: datetime) -> list[str]:
-        return await self._reading(put_off, kinds, now)
+    async def blocked_reasons(self, kinds: Sequence[str], now: datetime) -> list[str]:
+        return await self._run_reading(blocked_reasons, kinds, now)
 
     async def retry_job(self, job: str) -> None:
         await self._write(retry_job, job)
@@ -131,19 +133,19 @@ class SqliteStore(SqliteReader):
         await self._write(drop_job, job)
 
     async def record(self, entries: Sequence[LedgerEntry]) -> None:
-        await self._write(record, entries)
+        await self._write(add_entries, entries)
 
     async def spent(self, role: str | None = None, since: datetime | None = None) -> Usage:
-        return await self._reading(spent, role, since)
+        return await self._run_reading(sum_spent, role, since)
 
     async def costs(self) -> list[Cost]:
-        return await self._reading(costs)
+        return await self._run_reading(list_costs)
 
-    async def split(self, merge: Merge, entity: Entity, moved: Sequence[Mention]) -> None:
-        await self._write(_split, merge, entity, moved)
+    async def split_entity(self, merge: Merge, entity: Entity, moved: Sequence[Mention]) -> None:
+        await self._write(_split_entity, merge, entity, moved)
 
     def dump(self) -> AsyncIterator[Changeset]:
-        return _in_thread(dump(self._database))
+        return _iterate_in_thread(dump(self._database))
 
     async def replace_vectors(
         self,
@@ -151,9 +153,9 @@ class SqliteStore(SqliteReader):
         dimension: int,
         vectors: Sequence[tuple[str, NDArray[np.float32]]],
         *,
-        seen: int | None = None,
+        expected_version: int | None = None,
     ) -> None:
-        await asyncio.to_thread(self._replace_vectors, embedder, dimension, vectors, seen)
+        await asyncio.to_thread(self._replace_vectors, embedder, dimension, vectors, expected_version)
 
     async def release(self) -> None:
         await asyncio.to_thread(self.give_back)
@@ -176,7 +178,7 @@ class SqliteStore(SqliteReader):
         self._index.save()
         if not self._database.release():
             return False
-        self._index = self._new_index()
+        self._index = self._make_index()
         return True
 
     @property
@@ -195,7 +197,7 @@ class SqliteStore(SqliteReader):
 
     def job_times(self) -> JobTimes:
         """Return for each kind of job that the bank has from when one can be claimed."""
-        with self._database.reading() as connection:
+        with self._database.read_transaction() as connection:
             return read_job_times(connection)
 
     def _drop_graph(self) -> None:
@@ -208,7 +210,7 @@ class SqliteStore(SqliteReader):
         """Work in a thread, in a transaction that is committed at the end."""
 
         def write() -> T:
-            with self._database.writing() as connection:
+            with self._database.write_transaction() as connection:
                 return work(connection, *args, **kwargs)
 
         return await asyncio.to_thread(write)
@@ -218,56 +220,56 @@ class SqliteStore(SqliteReader):
             require_vectors(connection, changes.items, self._embedder, self._dimension)
         write_changes(connection, changes)
 
-    def _forget(self, selection: Selection, remade: Changeset | None) -> ForgetReceipt:
+    def _forget(self, selection: ForgetSelection, remade: Changeset | None) -> ForgetReceipt:
         began = time.perf_counter()
-        with self._database.writing() as connection:
+        with self._database.write_transaction() as connection:
             if remade is not None:
                 require_vectors(connection, remade.items, self._embedder, self._dimension)
-            removed = remove(connection, selection, remade)
+            removed = remove_marked(connection, selection, remade)
         leftovers: tuple[str, ...] = ()
-        if removed.messages or owes_scrub(self._database):
-            leftovers = self._scrub(removed.texts)
-        return _receipt(removed, leftovers, time.perf_counter() - began)
+        if removed.messages or has_unscrubbed_files(self._database):
+            leftovers = self._scrub_files(removed.texts)
+        return _make_receipt(removed, leftovers, time.perf_counter() - began)
 
-    def _scrub(self, texts: Sequence[str]) -> tuple[str, ...]:
+    def _scrub_files(self, texts: Sequence[str]) -> tuple[str, ...]:
         """Clean the bank's files of what was forgotten; names those that still hold some of the texts."""
         self._drop_graph()
         path = self._database.path
         states = () if path is None else erase_states(path, remain=True)
-        found = scrub(self._database, texts, self._files())
+        found = scrub_files(self._database, texts, self._files())
         if states:  # they are removed by who opens the bank next
-            with self._database.writing() as connection:
-                connection.execute(query("owe_scrub"))
+            with self._database.write_transaction() as connection:
+                connection.execute(get_query("owe_scrub"))
         return (*found, *states)
 
     def _replace_vectors(
         self, embedder: str, dimension: int, vectors: Sequence[tuple[str, NDArray[np.float32]]], seen: int | None
     ) -> None:
-        with self._database.writing() as connection:
+        with self._database.write_transaction() as connection:
             require_version(connection, seen)
-            blobs = [(vector_blob(vector), id_) for id_, vector in vectors]
-            connection.executemany(query("set_vector"), blobs)
+            blobs = [(pack_vector(vector), id_) for id_, vector in vectors]
+            connection.executemany(get_query("set_vector"), blobs)
             record_embedder(connection, embedder, dimension)
-            connection.execute(query("bump_epoch"))
-            (items,) = connection.execute(query("count_items")).fetchone()
+            connection.execute(get_query("bump_epoch"))
+            (items,) = connection.execute(get_query("count_items")).fetchone()
             if items != len(vectors):
                 raise StaleWrite(f"the bank has {items} items, but there are new vectors for {len(vectors)}")
         self._drop_graph()
         self._embedder, self._dimension = embedder, dimension
-        self._index = self._new_index()
+        self._index = self._make_index()
 
 
-def _split(connection: sqlite3.Connection, merge: Merge, entity: Entity, moved: Sequence[Mention]) -> None:
-    connection.execute(query("bump_version"), ("",))
-    connection.execute(query("put_entity"), entity_row(entity))
-    numbers = numbers_of(connection, "seq_of_items", {mention.item for mention in moved})
+def _split_entity(connection: sqlite3.Connection, merge: Merge, entity: Entity, moved: Sequence[Mention]) -> None:
+    connection.execute(get_query("bump_version"), ("",))
+    connection.execute(get_query("put_entity"), make_entity_row(entity))
+    numbers = find_numbers(connection, "seq_of_items", {mention.item for mention in moved})
     rows = [(entity.id, merge.entity, numbers[mention.item], mention.surface) for mention in moved]
-    connection.executemany(query("move_mention"), rows)
+    connection.executemany(get_query("move_mention"), rows)
     undone = None if merge.undone is None else to_micros(merge.undone)
-    connection.execute(query("undo_merge"), {"id": merge.id, "at": undone})
+    connection.execute(get_query("undo_merge"), {"id": merge.id, "at": undone})
 
 
-async def _in_thread(values: Generator[T]) -> AsyncIterator[T]:
+async def _iterate_in_thread(values: Generator[T]) -> AsyncIterator[T]:
     """An iterator's values, each computed in a thread."""
     try:
         while (value := await asyncio.to_thread(next, values, None)) is not None:
@@ -277,7 +279,7 @@ async def _in_thread(values: Generator[T]) -> AsyncIterator[T]:
             await asyncio.to_thread(values.close)
 
 
-def _receipt(removed: Removed, leftovers: tuple[str, ...], seconds: float) -> ForgetReceipt:
+def _make_receipt(removed: RemovedRows, leftovers: tuple[str, ...], seconds: float) -> ForgetReceipt:
     return ForgetReceipt(
         messages=removed.messages,
         sessions=removed.sessions,

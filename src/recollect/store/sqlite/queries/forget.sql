@@ -85,7 +85,7 @@ WITH RECURSIVE gone (item) AS (
 )
 SELECT item FROM gone;
 
--- name: torn_turns
+-- name: split_turns
 SELECT DISTINCT i.seq FROM temp.doomed d CROSS JOIN source s ON s.message = d.seq JOIN item i ON i.seq = s.item
 WHERE i.kind = 'turn'
   AND EXISTS (SELECT 1 FROM source o WHERE o.item = i.seq AND o.message NOT IN (SELECT seq FROM temp.doomed))
@@ -128,7 +128,7 @@ WHERE source IN (SELECT value FROM json_each(:items)) OR target IN (SELECT value
 -- name: count_mentions_of
 SELECT count(*) FROM mention WHERE item IN (SELECT value FROM json_each(:items));
 
--- name: torn_jobs
+-- name: cut_short_jobs
 SELECT j.id, j.payload, m.text, m.captions
 FROM job j JOIN job_message n ON n.job = j.id JOIN message m ON m.seq = n.message
 WHERE m.seq IN (SELECT seq FROM temp.doomed) ORDER BY j.id;

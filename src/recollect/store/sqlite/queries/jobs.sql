@@ -36,7 +36,7 @@ WHERE id = (
         UNION ALL
         SELECT (SELECT id FROM job WHERE state = 'waiting' AND kind = k.value AND due > :now
                   AND (error IS NULL OR attempts = 0 AND failed < :failed_before) ORDER BY due, id LIMIT 1)
-        FROM json_each(:kinds) k WHERE :hurry
+        FROM json_each(:kinds) k WHERE :ignore_schedule
         UNION ALL
         SELECT id FROM job
         WHERE state = 'running' AND kind IN (SELECT value FROM json_each(:kinds)) AND lease_until < :now
@@ -91,7 +91,7 @@ SELECT id, kind, state, attempts, error, reply, failed, due, worker,
         (SELECT m.id FROM job_message j JOIN message m ON m.seq = j.message WHERE j.job = job.id ORDER BY m.seq))
 FROM job WHERE state IN (SELECT value FROM json_each(?)) ORDER BY due, id;
 
--- name: put_off
+-- name: blocked_reasons
 WITH first (id) AS (
     SELECT (SELECT id FROM job WHERE state = 'waiting' AND error_kind = k.value AND due > :now ORDER BY due, id LIMIT 1)
     FROM json_each(:kinds) k

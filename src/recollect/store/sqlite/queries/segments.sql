@@ -40,7 +40,7 @@ SELECT
 FROM segment_range r CROSS JOIN message m ON m.seq BETWEEN r.first AND r.upto
 WHERE r.number IN (SELECT value FROM json_each(?)) ORDER BY r.number, m.seq;
 
--- name: torn_segments
+-- name: split_segments
 SELECT r.number, a.id, iif(a.seq = r.first, r.start, 0), z.id, iif(z.seq = r.last, r.finish, NULL)
 FROM segment_range r
 JOIN message a ON a.seq = (

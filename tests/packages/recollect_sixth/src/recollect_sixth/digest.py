@@ -10,7 +10,7 @@ from recollect.domain.jobs import Job
 from recollect.methods.dependencies import Dependencies
 from recollect.ports import Derive
 from recollect.store.protocol import StoreReader
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 from recollect.text.tokens import count_tokens
 
 KIND = "sixth.digest"
@@ -22,7 +22,7 @@ class Digester:
     def __init__(self, dependencies: Dependencies) -> None:
         self._embedder = dependencies.embedder
 
-    def causes(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
+    def plan_jobs(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
         sessions = dict.fromkeys(message.session for message in changes.messages)
         return tuple(
             Job(
@@ -53,6 +53,6 @@ class Digester:
                 label="digest",
             )
             (vector,) = await self._embedder.embed([text])
-            return Changeset(items=(IndexedItem(item=item, vector=vector, terms=terms(text)),))
+            return Changeset(items=(IndexedItem(item=item, vector=vector, terms=extract_terms(text)),))
 
         return derive

@@ -10,9 +10,9 @@ from recollect.domain.changes import Changeset, Session
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.messages import Message, StoredMessage
 from recollect.methods.dependencies import Dependencies
+from recollect.store.forget_plan import ForgetPlan
 from recollect.store.protocol import StoreReader
-from recollect.store.torn import Torn
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 from recollect.text.tokens import count_tokens
 
 
@@ -23,9 +23,9 @@ class SentenceEncoder:
     async def encode(
         self, messages: Sequence[Message], *, session: str, reader: StoreReader, now: datetime
     ) -> Changeset:
-        known = await reader.known([session], [message.id for message in messages if message.id])
-        position = known.ends[session].messages
-        new = [message for message in messages if message.id not in known.kept]
+        known = await reader.look_up([session], [message.id for message in messages if message.id])
+        position = known.session_ends[session].messages
+        new = [message for message in messages if message.id not in known.stored]
         stored = [
             StoredMessage(
                 id=message.id or f"{session}-{place}",
@@ -49,7 +49,7 @@ class SentenceEncoder:
             items=await self._sentences(stored),
         )
 
-    async def encode_again(self, torn: Torn, *, reader: StoreReader) -> Changeset:
+    async def encode_remaining(self, plan: ForgetPlan, *, reader: StoreReader) -> Changeset:
         return Changeset()  # a sentence has one message, and goes with it
 
     async def catch_up(self, *, reader: StoreReader) -> Changeset:
@@ -75,6 +75,6 @@ class SentenceEncoder:
         ]
         vectors = await self._embedder.embed([item.text for item in items])
         return tuple(
-            IndexedItem(item=item, vector=vector, terms=terms(item.text))
+            IndexedItem(item=item, vector=vector, terms=extract_terms(item.text))
             for item, vector in zip(items, vectors, strict=True)
         )

@@ -6,10 +6,10 @@ import time
 
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Query
-from recollect.domain.recalls import ArmReport, ArmStatus, Recall, RecallReceipt, Why, evidence_of
+from recollect.domain.recalls import ArmRank, ArmReport, ArmStatus, Recall, RecallReceipt, make_evidence
 from recollect.methods.dependencies import Dependencies
 from recollect.store.protocol import StoreReader
-from recollect.text.terms import terms
+from recollect.text.terms import extract_terms
 
 ARM = "shared_words"
 
@@ -20,13 +20,13 @@ class WordRetriever:
 
     async def retrieve(self, query: Query, reader: StoreReader) -> Recall:
         began = time.perf_counter()
-        asked = set(terms(query.text).tolist())
+        asked = set(extract_terms(query.text).tolist())
         items = await reader.items_of([ItemKind.TURN, ItemKind.SUMMARY])
-        scored = [(len(asked & set(terms(item.text).tolist())) / max(1, len(asked)), item) for item in items]
+        scored = [(len(asked & set(extract_terms(item.text).tolist())) / max(1, len(asked)), item) for item in items]
         best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1].id))
         kept = best[: query.limit]
         evidence = tuple(
-            evidence_of(item, score, (Why(arm=ARM, rank=rank, score=score),))
+            make_evidence(item, score, (ArmRank(arm=ARM, rank=rank, score=score),))
             for rank, (score, item) in enumerate(kept, start=1)
         )
         seconds = time.perf_counter() - began

@@ -1,0 +1,35 @@
+"""The recordings that come with recollect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from recollect.errors import InvalidInput
+from recollect_lab.recordings.recording import REPLIES
+
+_PAGE = "README.md"
+
+
+def list_recordings() -> tuple[str, ...]:
+    """The names of the shipped recordings, those included that have a page and no reply yet."""
+    folders = (folder for folder in files("recollect_lab.recordings").iterdir() if folder.is_dir())
+    return tuple(
+        sorted(folder.name for folder in folders if any((folder / file).is_file() for file in (REPLIES, _PAGE)))
+    )
+
+
+@contextmanager
+def open_recording_folder(name: str) -> Iterator[Path]:
+    """A shipped recording's folder, for as long as the context lasts.
+
+    Raises:
+        InvalidInput: there is none of that name.
+    """
+    if name not in list_recordings():
+        there = ", ".join(list_recordings()) or "none"
+        raise InvalidInput(f"no recording {name!r}; those that come with recollect: {there}")
+    with as_file(files("recollect_lab.recordings") / name) as folder:
+        yield folder

@@ -1,0 +1,97 @@
+"""In which segments a turn stands that was found."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.answering.evidence import join_lines
+from recollect.domain.items import Item
+from recollect.domain.messages import StoredMessage
+from recollect.domain.segments import Segment
+from recollect.retain.segments import cut_words
+from recollect.store.capabilities import SegmentReader
+from recollect.text.terms import extract_terms
+
+Terms = NDArray[np.uint32]
+
+_SAMPLE_CHARACTERS: Final = 60  # characters
+_STEP: Final = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CutMessage:
+    """A message that no segment holds whole: by segment the words of it there, and how many were asked for of these."""
+
+    words: Mapping[int, str]
+    asked: Mapping[int, int]
+
+
+async def find_segments(turns: Sequence[Item], asked: Terms, reader: SegmentReader) -> list[tuple[int, ...]]:
+    """For each turn the numbers of the segments that hold it: whole, where one does; none where it is in none yet.
+
+    A turn stands where its first message does. A message in the overlap is in two segments; one at an edge is cut by
+    one of them and whole in the other, unless it is longer than the overlap: then the words decide, and the terms that
+    were ``asked`` for.
+    """
+    leads = [turn.sources[0] for turn in turns]
+    numbers = await reader.segments_of(dict.fromkeys(leads))
+    several = {number for found in numbers.values() if len(found) > 1 for number in found}
+    segments = {segment.number: segment for segment in await reader.segments(several)} if several else {}
+    whole = {lead: _keep_whole(lead, found, segments) for lead, found in numbers.items()}
+    cut = [lead for lead, found in whole.items() if not found]
+    messages = {message.id: message for message in await reader.messages(cut)} if cut else {}
+    parts = {
+        lead: await asyncio.to_thread(
+            _read_cut_message, message, [segments[n] for n in numbers[lead] if n in segments], asked
+        )
+        for lead, message in messages.items()
+    }
+    return [
+        _rank_by_words(turn, parts[lead]) if lead in parts else whole.get(lead, ())
+        for turn, lead in zip(turns, leads, strict=True)
+    ]
+
+
+def _keep_whole(lead: str, numbers: tuple[int, ...], segments: Mapping[int, Segment]) -> tuple[int, ...]:
+    """The segments that do not cut a message; the only one, where there is but one."""
+    if len(numbers) < 2:
+        return numbers
+    return tuple(number for number in numbers if number in segments and not _is_cut_by(segments[number], lead))
+
+
+def _is_cut_by(segment: Segment, message: str) -> bool:
+    """Whether a message reaches over an edge of a segment."""
+    return (message == segment.first and segment.start > 0) or (message == segment.last and segment.end is not None)
+
+
+def _read_cut_message(message: StoredMessage, segments: Sequence[Segment], asked: Terms) -> _CutMessage:
+    """What each segment holds of a message. It is read once for all its passages, since it may be very long."""
+    words = {segment.number: join_lines(cut_words(segment, message)) for segment in segments}
+    return _CutMessage(
+        words=words, asked={n: len(np.intersect1d(extract_terms(one), asked)) for n, one in words.items()}
+    )
+
+
+def _rank_by_words(turn: Item, cut: _CutMessage) -> tuple[int, ...]:
+    """Of the segments that hold some of a message, those that hold most of what was asked for.
+
+    The turn may be but a passage of the message: segments that hold none of it do not count. Of segments that hold as
+    much of what was asked for, those count that hold most of the turn.
+    """
+    wanted = sample_text(join_lines(turn.text))
+    held = {number: sum(sample in one for sample in wanted) for number, one in cut.words.items()}
+    some = [number for number, count in held.items() if count] or list(cut.words)
+    worth = {number: (cut.asked[number], held[number]) for number in some}
+    most = max(worth.values(), default=(0, 0))
+    return tuple(number for number, one in worth.items() if one == most)
+
+
+def sample_text(text: str) -> list[str]:
+    """A few characters now and then."""
+    return [text[at : at + _SAMPLE_CHARACTERS] for at in range(0, max(len(text) - _SAMPLE_CHARACTERS, 1), _STEP)]

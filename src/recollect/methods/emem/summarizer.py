@@ -1,0 +1,99 @@
+"""Summaries of segments by a small model, in the background (E-mem, section 3.2, algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from recollect.answering.evidence import join_lines
+from recollect.domain.changes import Changeset
+from recollect.domain.items import Item, ItemKind
+from recollect.domain.jobs import Job
+from recollect.domain.queries import Scope
+from recollect.methods.dependencies import Dependencies
+from recollect.methods.emem.prompts import SUMMARISE, SummaryReply, build_summary_prompt
+from recollect.methods.emem.segment_view import SegmentView, read_segment_views
+from recollect.ports import Derive
+from recollect.retain.extractive_summary import EXTRACTIVE, index_summaries, make_summary_id
+from recollect.store.capabilities import SegmentReader, require_segments
+from recollect.store.protocol import StoreReader
+from recollect.text.tokens import count_tokens
+
+MODEL_LABEL: Final = "model"
+"""The label of a summary that a model has made."""
+
+
+class Summarizer:
+    """Sums up every segment that is sealed. See :class:`recollect.ports.Consolidator`."""
+
+    def __init__(self, parts: Dependencies) -> None:
+        self._parts = parts
+
+    @property
+    def kind(self) -> str:
+        return SUMMARISE
+
+    def plan_jobs(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
+        """A job for each extract: a segment was sealed, or has lost some of its messages."""
+        items = (entry.item for entry in changes.items)
+        return tuple(
+            _make_job(item.order, item.sources)
+            for item in items
+            if item.kind is ItemKind.SUMMARY and item.label == EXTRACTIVE
+        )
+
+    async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
+        """Sum up the job's segment; the summary takes the extract's place.
+
+        A segment that has a summary already, or of which nothing is left, costs no call.
+        """
+        number, segments = int(job.payload), require_segments(reader)
+        (reading,) = await read_segment_views(segments, [number], Scope())
+        summary = None
+        if reading.text and await _load_extract(number, reader) is not None:
+            summary = (await self._parts.model.generate(build_summary_prompt(reading), SummaryReply)).value
+
+        async def derive(reader: StoreReader) -> Changeset:
+            return (
+                Changeset() if summary is None else await self._derive(reading, summary, job, require_segments(reader))
+            )
+
+        return derive
+
+    async def _derive(self, reading: SegmentView, summary: SummaryReply, job: Job, reader: SegmentReader) -> Changeset:
+        """The summary in the extract's place; where some of the segment was forgotten meanwhile, the job once more."""
+        extract = await _load_extract(reading.number, reader)
+        if extract is None:
+            return Changeset()
+        (present,) = await read_segment_views(reader, [reading.number], Scope())
+        if present.text != reading.text:
+            return Changeset(jobs=(_make_job(reading.number, extract.sources),))
+        text = render_summary(summary)
+        item = replace(extract, text=text, label=MODEL_LABEL, tokens=count_tokens(text))
+        return Changeset(items=await index_summaries([item], self._parts.embedder))
+
+
+async def _load_extract(number: int, reader: StoreReader) -> Item | None:
+    """The extract of a segment; ``None`` where it has none, or a summary by a model."""
+    found = await reader.items([make_summary_id(number)])
+    return next((item for item in found if item.label == EXTRACTIVE), None)
+
+
+def render_summary(summary: SummaryReply) -> str:
+    """A summary as text: a line for each of its fields, and one for each event."""
+    parts = (
+        ("Speakers", ", ".join(_drop_blank(summary.speakers))),
+        ("Period", join_lines(summary.period)),
+        ("Key items", ", ".join(_drop_blank(summary.key_items))),
+    )
+    return "\n".join([*(f"{name}: {words}" for name, words in parts if words), *_drop_blank(summary.events)])
+
+
+def _drop_blank(texts: Sequence[str]) -> list[str]:
+    return [words for words in map(join_lines, texts) if words]
+
+
+def _make_job(number: int, messages: Sequence[str]) -> Job:
+    return Job(id=f"{SUMMARISE}:{number}", kind=SUMMARISE, payload=str(number), messages=tuple(messages))

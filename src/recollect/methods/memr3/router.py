@@ -1,0 +1,59 @@
+"""The router (section 3.4, Algorithm 1): what is done next, and who or what decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recollect.domain.traces import DECISION_REASONS, DecisionReason, LoopDecision
+from recollect.methods.memr3.settings import LoopSettings
+from recollect.methods.memr3.state import LoopState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutedDecision:
+    """A decision, and who or what has taken it."""
+
+    decision: LoopDecision
+    why: DecisionReason
+
+
+def find_forced_decision(state: LoopState, settings: LoopSettings) -> RoutedDecision | None:
+    """Lines 3 to 8 of Algorithm 1 in their order: what a rule decides, whatever the model wants; ``None`` for none.
+
+    The paper checks for an empty retrieval right after it: the reflection on it is forced once, and the model is free
+    again after that.
+    """
+    if state.iteration >= settings.n_max:
+        return RoutedDecision(decision=LoopDecision.ANSWER, why=DecisionReason.BUDGET)
+    if state.has_found_nothing:
+        return RoutedDecision(decision=LoopDecision.REFLECT, why=DecisionReason.EMPTY)
+    if state.streak >= settings.n_cap:
+        return RoutedDecision(decision=LoopDecision.RETRIEVE, why=DecisionReason.STREAK)
+    return None
+
+
+def decide(state: LoopState, wanted: LoopDecision, settings: LoopSettings) -> RoutedDecision:
+    """What is done next, once the tracker has brought the state up to date.
+
+    Algorithm 1, and after its rules ours: where a retrieval has looked for nothing but a finer precision, and that is
+    all that is still missing, the question is answered at the precision that memory has (appendix B.5).
+    """
+    if rule := find_forced_decision(state, settings):
+        return rule
+    if settings.settles and state.sought_finer and wanted is not LoopDecision.ANSWER:
+        return RoutedDecision(decision=LoopDecision.ANSWER, why=DecisionReason.PRECISION)
+    return RoutedDecision(decision=wanted, why=DecisionReason.MODEL)
+
+
+def list_open_decisions(state: LoopState, settings: LoopSettings) -> tuple[LoopDecision, ...]:
+    """What the model can decide: one thing where a rule has decided, else anything."""
+    rule = find_forced_decision(state, settings)
+    return tuple(LoopDecision) if rule is None else (rule.decision,)
+
+
+def render_directive(state: LoopState, settings: LoopSettings) -> str:
+    """What tells the model which decisions are open (appendix A.1)."""
+    rule = find_forced_decision(state, settings)
+    if rule is None:
+        return f"Decisions open now: {', '.join(list_open_decisions(state, settings))}."
+    return f"The only decision open now is {rule.decision}, since {DECISION_REASONS[rule.why]}."

@@ -1,0 +1,45 @@
+"""The names a bank knows, read once and then kept up with what is written."""
+
+from __future__ import annotations
+
+import secrets
+
+from recollect.retain.directory import EntityDirectory, Resolution
+from recollect.store.protocol import Lookup, StoreReader
+
+_REMEMBERED = 64
+
+
+class DirectoryCache:
+    """A bank's directory of entities, for everybody in this process who derives changes to the bank.
+
+    Reading it anew takes time with every entity, so it is done only when somebody else has written. Every change is
+    derived from the newest version, so that what was written last is one of the proposals.
+    """
+
+    def __init__(self) -> None:
+        self._directory = EntityDirectory()
+        self._version = -1
+        self._proposals: dict[str, Resolution] = {}
+
+    async def directory_at(self, known: Lookup, reader: StoreReader) -> EntityDirectory:
+        """The directory as of a version of the bank."""
+        if self._version == known.version:
+            return self._directory
+        written = self._proposals.get(known.author)
+        if written is not None and self._version == known.version - 1:
+            self._directory.apply(written)
+        else:
+            tables = await reader.entity_tables()
+            self._directory = EntityDirectory(tables.entities, tables.aliases, tables.pairs, tables.undone)
+        self._version = known.version
+        self._proposals.clear()
+        return self._directory
+
+    def propose_change(self, resolution: Resolution) -> str:
+        """Note what is about to be written; gives the author to write it under."""
+        author = secrets.token_hex(8)
+        if len(self._proposals) == _REMEMBERED:
+            self._proposals.pop(next(iter(self._proposals)))
+        self._proposals[author] = resolution
+        return author
