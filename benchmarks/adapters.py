@@ -1,6 +1,7 @@
-"""MemR3 over a bank, Mem0 and a LangGraph store that hold the same messages: ``python -m benchmarks.adapters``.
+"""Run MemR3 over a bank, Mem0 and a LangGraph store with the same messages: ``python -m benchmarks.adapters``.
 
-The replies are recorded. ``--upstream URL`` asks an endpoint for those that are not, and keeps them::
+The replies are recorded. ``--upstream URL`` sends the requests that are not recorded to an endpoint, and records its
+replies::
 
     python -m benchmarks.adapters --upstream http://localhost:8000/v1 --folder lab/src/recollect_lab/recordings/adapters
 """
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def as_json(asked: AnsweredQuestion) -> dict[str, object]:
-    """An answer beside the known one, with the way to it."""
+    """Return an answer together with the known answer, the decisions of the loop, and the cost."""
     answer, usage = asked.answer, asked.answer.receipt.usage
     return {
         "question": asked.question.text,
@@ -70,8 +71,8 @@ def _say(line: str) -> None:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.adapters", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--backend", nargs="+", choices=sorted(BACKENDS), default=sorted(BACKENDS))
-    parser.add_argument("--folder", type=Path, help="the recording; the one that comes with recollect where left out")
-    parser.add_argument("--upstream", metavar="URL", help="an OpenAI-compatible endpoint, up to its /v1")
+    parser.add_argument("--folder", type=Path, help="folder of the recording; default: the shipped one")
+    parser.add_argument("--upstream", metavar="URL", help="address of an OpenAI-compatible endpoint, up to its /v1")
     parser.add_argument("--model", metavar="NAME", help="ask the endpoint for this model")
     return parser.parse_args(arguments)
 

@@ -1,7 +1,7 @@
-"""Plain retrieval over messages: what a memory has to beat.
+"""Plain retrieval over messages: the baselines for a memory.
 
-Each baseline keeps messages in memory and ranks them all for a question. They are what a vector store or a text index
-gives without further thought: one document a message, no neighbours, no times, no links.
+Each baseline has messages in memory, and ranks all of them for a question. The baselines do what a vector store or a
+text index does by default: one document for each message, without neighbours, times or links.
 """
 
 from __future__ import annotations
@@ -29,17 +29,21 @@ FUSED_DEPTH = 200
 
 
 class Ranker(Protocol):
-    """Scores documents against a question; documents keep the number of the order in which they were added."""
+    """Scores documents for a question. Documents are numbered in the order in which they were added."""
 
     async def add(self, texts: Sequence[str]) -> None: ...
 
     async def scores(self, question: str) -> Floats:
-        """How well each document fits: float32 of shape ``(documents,)``; 0 or less for one that does not fit."""
+        """Return the score of each document: float32 of shape ``(documents,)``. It is 0 or less for a document that
+        does not fit.
+        """
         ...
 
 
 class Cosine:
-    """The cosine of the question's vector with each document's, by exact search (Mem0, Chroma, LangGraph's store)."""
+    """Scores by the cosine between question and document, by exact search (as Mem0, Chroma and LangGraph's store
+    do).
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -57,7 +61,9 @@ class Cosine:
 
 
 class Bm25:
-    """Okapi BM25 (Robertson and Zaragoza, 2009) over English stems without stop words; k1 is 1.2 and b is 0.75."""
+    """Scores by Okapi BM25 (Robertson and Zaragoza, 2009) over English stems without stop words. k1 is 1.2 and b is
+    0.75.
+    """
 
     def __init__(self) -> None:
         self._postings: dict[int, list[tuple[int, int]]] = {}
@@ -82,7 +88,9 @@ class Bm25:
 
 
 class Fused:
-    """Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009; k is 60) of the first 200 of each ranking."""
+    """Scores by reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009) of the first 200 of each ranking. k is
+    60.
+    """
 
     def __init__(self, *rankers: Ranker) -> None:
         self._rankers = rankers
@@ -101,7 +109,7 @@ class Fused:
 
 
 def ranked(scores: Floats) -> NDArray[np.intp]:
-    """The documents with a score above 0, best first; equal ones in their own order."""
+    """Return the documents with a score above 0, the best first. Documents with the same score stay in their order."""
     order = np.argsort(-scores, kind="stable")
     return order[scores[order] > 0]
 
@@ -115,13 +123,15 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pieces:
-    """Messages, best first."""
+    """Messages that were found, the best first."""
 
     evidence: tuple[Piece, ...]
 
 
 class MessageBank:
-    """Messages as documents of a ranker: "speaker: text", with what pictures show. Nothing is kept on disk."""
+    """A bank with messages as documents of a ranker: "speaker: text", with captions of pictures. Nothing is stored on
+    disk.
+    """
 
     def __init__(self, ranker: Ranker) -> None:
         self._ranker = ranker
@@ -142,15 +152,16 @@ class MessageBank:
 
 
 def document(message: Message) -> str:
-    """A message as a plain store would keep it.
+    """Return a message as a plain store would store it.
 
-    With the speaker's name, since questions name people: on LoCoMo every baseline finds more with it than without.
+    The speaker's name is included because questions name people. On LoCoMo every baseline finds more with it than
+    without.
     """
     return " ".join([f"{message.speaker}: {message.text}", *message.captions])
 
 
 def baselines(embedder: Embedder) -> dict[str, OpenBank]:
-    """Every baseline by name, over recollect's own default embedder."""
+    """Return all baselines by name. They use recollect's default embedder."""
 
     async def cosine(conversation: str) -> EvalBank:
         return MessageBank(Cosine(embedder))

@@ -1,11 +1,11 @@
-"""Conversations to measure with: made up, seeded, always the same, as wordy and as repetitive as people are.
+"""Synthetic conversations for measurements: seeded, always the same, as wordy and as repetitive as people are.
 
-Nothing is downloaded and nobody's words are used. Words follow a Zipf-Mandelbrot law over ``words.txt`` (everyday
-English) and, for the rare ones, words put together from syllables. Talk comes in scenes of some forty messages that two
-people have about a few words, so that words come in bursts, as they do in a chat. Facts are planted among the messages
-and asked for later: an engine that is fast and finds nothing must not look good.
+Nothing is downloaded, and no real person's words are used. Words follow a Zipf-Mandelbrot law over ``words.txt``
+(everyday English). Rare words are put together from syllables. The talk consists of scenes of about forty messages. In
+each scene two people talk about a few words, so that words come in bursts, as in a chat. Facts are planted among the
+messages, and questions ask for them later, so that a fast engine that finds nothing is noticed.
 
-How near this is to real talk is written down in ``benchmarks/README.md``.
+``benchmarks/README.md`` compares this talk with real talk.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ SPEAKERS = ("Nora", "Emil", "Ruth", "Jonas", "Ines", "Paul", "Maya", "Leo")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """A fact to plant and the question for it; ``{adjective}`` and ``{place}`` are never in the question."""
+    """A pattern for a planted fact and its question. ``{adjective}`` and ``{place}`` are never in the question."""
 
     fact: str
     question: str
@@ -109,7 +109,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needle:
-    """A planted fact: where it stands among all messages (from 0), and what is asked for it."""
+    """A planted fact: its position among all messages (from 0), its text, and the question for it."""
 
     position: int
     text: str
@@ -122,21 +122,25 @@ class Needle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """``items`` messages, of which ``needles`` (at most a fifth) are planted facts; the same seed gives the same."""
+    """A corpus of ``items`` messages with ``needles`` planted facts (at most a fifth). The same seed makes the same
+    corpus.
+    """
 
     items: int
     needles: int = 0
     seed: int = 0
 
     def batches(self, size: int) -> Iterator[Batch]:
-        """The messages in sessions of ``size``, made as they are taken, so that they need no memory."""
+        """Yield the messages in sessions of ``size``. They are made one by one, so that they need no memory."""
         messages = self.messages()
         for number in range((self.items + size - 1) // size):
             yield Batch(session=f"session-{number:05}", messages=tuple(islice(messages, size)))
 
     def messages(self) -> Iterator[Message]:
-        """Every message in order of time: scenes of two speakers, a minute or so between messages, a day or so
-        between scenes."""
+        """Yield every message in order of time.
+
+        Each scene has two speakers. About a minute passes between messages, and about a day between scenes.
+        """
         rng, planted = Random(f"messages {self.seed}"), {needle.position: needle.text for needle in self.planted()}
         at, scene = START, _scene(rng)
         for position in range(self.items):
@@ -150,13 +154,15 @@ class Corpus:
             yield Message(id=message_id(position), speaker=speaker, text=text, at=at)
 
     def planted(self) -> list[Needle]:
-        """The facts, spread evenly over the messages; no two share both thing and name."""
+        """Return the facts, spread evenly over the messages. No two have the same thing and the same name."""
         rng, count = Random(f"needles {self.seed}"), min(self.needles, self.items // 5)
         pairs = rng.sample(range(len(_things()) * len(_PEOPLE)), count)
         return [self._needle(rng, at * self.items // count, pair) for at, pair in enumerate(pairs)]
 
     def fingerprint(self) -> str:
-        """SHA-256 over all texts and questions, in hexadecimal: two figures with the same one measured the same."""
+        """Return the SHA-256 of all texts and questions, in hexadecimal. Figures with the same value measured the same
+        corpus.
+        """
         digest = hashlib.sha256()
         for text in (*(m.text for m in self.messages()), *(needle.question for needle in self.planted())):
             digest.update(text.encode() + b"\n")
@@ -183,18 +189,20 @@ def message_id(position: int) -> str:
 
 
 def speaker_at(position: int, seed: int) -> str:
-    """Two people talk in a scene, by turns."""
+    """Return the speaker at a position. Two people take turns in a scene."""
     pair = Random(f"scene {seed} {position // SCENE_MESSAGES}").sample(SPEAKERS, 2)
     return pair[position % 2]
 
 
 def _scene(rng: Random) -> Sequence[str]:
-    """What two people talk about for a while."""
+    """Return the words that two people talk about in a scene."""
     return rng.choices(vocabulary(), cum_weights=_scene_weights(), k=SCENE_WORDS)
 
 
 def _talk(rng: Random, topic: Sequence[str]) -> str:
-    """A message of 5 to 45 words, mostly some twenty, in sentences; perhaps with a name, a time, a question."""
+    """Return a message of 5 to 45 words, usually about twenty, in sentences. It may have a name, a time or a question
+    mark.
+    """
     count = min(MOST_WORDS, max(FEWEST_WORDS, round(rng.lognormvariate(2.98, 0.52))))
     words = _words(rng, topic, count)
     if rng.random() < NAME_SHARE:
@@ -229,14 +237,16 @@ def _punctuated(rng: Random, words: Sequence[str]) -> str:
 
 @cache
 def vocabulary() -> tuple[str, ...]:
-    """Content words, the most frequent first: those of ``words.txt``, then made-up ones."""
+    """Return content words, the most frequent first: the words of ``words.txt``, then made-up words."""
     common = (Path(__file__).parent / "words.txt").read_text("utf-8").split()
     return (*common, *_invented(VOCABULARY - len(common), "words"))
 
 
 @cache
 def _things() -> tuple[str, ...]:
-    """Words that planted facts are about: neither frequent nor so rare that nobody else says them."""
+    """Return the words that planted facts are about. They are not frequent, but frequent enough that other messages
+    have them.
+    """
     return vocabulary()[100:1100]
 
 
@@ -246,7 +256,7 @@ def _places() -> tuple[str, ...]:
 
 
 def _invented(count: int, purpose: str) -> tuple[str, ...]:
-    """Words of two or three syllables, each once, always the same."""
+    """Return ``count`` different words of two or three syllables. They are always the same."""
     rng, made = Random(purpose), dict[str, None]()
     while len(made) < count:
         syllables = [rng.choice(_ONSETS) + rng.choice(_NUCLEI) for _ in range(rng.choice((2, 2, 3)))]
@@ -256,11 +266,11 @@ def _invented(count: int, purpose: str) -> tuple[str, ...]:
 
 @cache
 def _weights() -> tuple[float, ...]:
-    """Zipf-Mandelbrot: a word's frequency falls as ``1 / (rank + shift) ** power``; cumulated."""
+    """Return cumulative Zipf-Mandelbrot weights: a word's frequency falls as ``1 / (rank + shift) ** power``."""
     return tuple(accumulate((rank + ZIPF_SHIFT) ** -ZIPF_POWER for rank in range(1, VOCABULARY + 1)))
 
 
 @cache
 def _scene_weights() -> tuple[float, ...]:
-    """What scenes are about: the same words, the frequent ones less favoured; cumulated."""
+    """Return cumulative weights for the words of scenes. Frequent words have less weight than in :func:`_weights`."""
     return tuple(accumulate((rank + 60.0) ** -1.25 for rank in range(1, VOCABULARY + 1)))

@@ -1,7 +1,7 @@
-"""How fast the engine is, and how that grows: ``python -m benchmarks.engine --items 1000 10000 100000``.
+"""Measure the speed of the engine and its growth: ``python -m benchmarks.engine --items 1000 10000 100000``.
 
-For each size a process fills a bank on disk, and a second one opens it, answers questions, and writes single messages.
-What the figures mean, and what they do not say, is in ``benchmarks/README.md``.
+For each size, one process fills a bank on disk. A second process opens the bank, answers questions, and writes single
+messages. ``benchmarks/README.md`` describes the figures and their limits.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FINGERPRINTED = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is measured. ``load`` is the machine's load average over the last minute when the run began."""
+    """The settings of a run. ``load`` is the machine's load average over the last minute when the run began."""
 
     items: tuple[int, ...]
     batch: int
@@ -49,7 +49,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A row a size, the smallest first as they were asked for, and where the figures come from."""
+    """A row for each size in the order of the options, and the origin of the figures."""
 
     rows: tuple[Row, ...]
     provenance: Mapping[str, object]
@@ -59,20 +59,20 @@ class Report:
         return json.dumps(whole, indent=2)
 
     def to_table(self) -> str:
-        """Rows, and the growth between them, as plain text."""
+        """Return the rows, and the growth between them, as plain text."""
         lines = [tuple(_shown(name, row.get(name)) for name in SHOWN) for row in self.rows]
         grown = [tuple(_ratio(grew.get(name)) for name in SHOWN) for grew in growth(self.rows).values()]
         return align_columns([SHOWN, *lines, *grown])
 
 
 def measure(options: Options) -> Report:
-    """Measure every size; tells of each on stderr when it is done."""
+    """Measure every size. Report each on stderr when it is done."""
     provenance = _provenance(options)
     return Report(rows=tuple(_measure_size(options, items) for items in options.items), provenance=provenance)
 
 
 def growth(rows: Sequence[Row]) -> dict[str, Row]:
-    """Each figure of a size, divided by that of the size before: ``{"1000 to 10000": {"recall_p50_ms": 1.8}}``."""
+    """Divide each figure of a size by that of the size before: ``{"1000 to 10000": {"recall_p50_ms": 1.8}}``."""
     return {
         f"{small['items']:.0f} to {large['items']:.0f}": {
             name: round(value / small[name], 3) for name, value in large.items() if small.get(name)
@@ -110,7 +110,7 @@ def _import_seconds() -> float:
 
 
 def _python(*arguments: str) -> str:
-    """What a fresh interpreter prints; its errors go to ours."""
+    """Return the output of a new Python interpreter. Its errors go to our stderr."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
     command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -123,7 +123,7 @@ def _provenance(options: Options) -> dict[str, object]:
 
 
 def _rounded(value: float) -> float:
-    """Four digits that count: more than any of these figures can be trusted to."""
+    """Round to four significant digits. None of these figures is more exact."""
     return float(f"{value:.4g}")
 
 
@@ -142,9 +142,9 @@ def _options(arguments: Sequence[str] | None) -> tuple[Options, argparse.Namespa
     parser.add_argument(
         "--items", type=whole_number, nargs="+", default=[1000, 10_000, 100_000], help="sizes to measure"
     )
-    parser.add_argument("--batch", type=whole_number, default=500, help="messages a call of retain, one session each")
-    parser.add_argument("--queries", type=whole_number, default=200, help="questions asked of each size")
-    parser.add_argument("--singles", type=int, default=300, help="messages retained one a call; 0 for none")
+    parser.add_argument("--batch", type=whole_number, default=500, help="messages (one session) in a call of retain")
+    parser.add_argument("--queries", type=whole_number, default=200, help="questions for each size")
+    parser.add_argument("--singles", type=int, default=300, help="messages to retain one by one; 0 for none")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.add_argument("--out", type=Path, help="write the JSON object to this file too")

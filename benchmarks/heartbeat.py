@@ -1,4 +1,4 @@
-"""How long the event loop stood still: a task that wants to run every few milliseconds, and notes when it could not."""
+"""Measure stalls of the event loop: a task wants to run every few milliseconds, and notes the delays."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _TASKS = Path("/proc/self/task")
 
 
 class Heartbeat:
-    """Measures stalls of the event loop while it is entered.
+    """Measures stalls of the event loop until the context ends.
 
-    ``longest_s`` is the longest time by which a beat came late. ``longest_own_s`` leaves out the time for which threads
-    of this process were ready to run and the machine ran somebody else; on a busy machine that is most of it. It is
-    the same as ``longest_s`` where the system does not tell (Linux does).
+    ``longest_s`` is the longest delay of a beat. ``longest_own_s`` excludes the time in which threads of this process
+    were ready to run, but the machine ran other programs. On a busy machine that is most of the delay. Both values are
+    the same on a system that does not report this time (Linux reports it).
     """
 
     def __init__(self) -> None:
@@ -26,13 +26,13 @@ class Heartbeat:
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._beat())
-        await asyncio.sleep(0)  # it begins to beat
+        await asyncio.sleep(0)  # lets the task start
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.sleep(INTERVAL_S)  # a stall right before the end is seen by the next beat
+        await asyncio.sleep(INTERVAL_S)  # the next beat sees a stall right before the end
         self._task.cancel()
 
     async def _beat(self) -> None:
@@ -47,7 +47,9 @@ class Heartbeat:
 
 
 def seconds_in_queue() -> float:
-    """Return for how long threads of this process were ready to run and waited for a processor, all together."""
+    """Return the time for which threads of this process were ready to run and waited for a processor, as a sum over
+    threads.
+    """
     total = 0
     try:
         for task in _TASKS.iterdir():

@@ -1,4 +1,4 @@
-"""What a process takes of the machine, and what the programs that measure it have in common."""
+"""Measure the memory and disk space of a process. It also has the common functions of the benchmark programs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _STATUS = Path("/proc/self/status")
 
 
 def peak_rss_mb() -> float:
-    """The most memory that this process has held so far, in megabytes of 10**6 bytes."""
+    """Return the peak memory of this process so far, in megabytes of 10**6 bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
 def rss_mb() -> float:
-    """The memory that this process holds now, in megabytes; its peak where the system has no ``/proc``."""
+    """Return the present memory of this process, in megabytes. On a system without ``/proc`` it is the peak."""
     if not _STATUS.exists():
         return peak_rss_mb()
     line = next(line for line in _STATUS.read_text("ascii").splitlines() if line.startswith("VmRSS:"))
@@ -27,18 +27,18 @@ def rss_mb() -> float:
 
 
 def folder_mb(folder: Path) -> float:
-    """All files below a folder, in megabytes."""
+    """Return the size of all files below a folder, in megabytes."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value at or below which a share of them lies, by the nearest rank; ``values`` is not empty."""
+    """Return the value below which a ``share`` of the values are, by the nearest rank. ``values`` is not empty."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 class Report(Protocol):
-    """What was measured."""
+    """The results of a benchmark."""
 
     def to_json(self) -> str: ...
 
@@ -46,10 +46,10 @@ class Report(Protocol):
 
 
 def whole_number(text: str) -> int:
-    """An option that is 1 or more.
+    """Read an option that must be 1 or more.
 
     Raises:
-        ArgumentTypeError: it is less.
+        ArgumentTypeError: the number is less than 1.
     """
     number = int(text)
     if number < 1:
@@ -58,7 +58,9 @@ def whole_number(text: str) -> int:
 
 
 def hand_over(report: Report, given: argparse.Namespace) -> None:
-    """Print a report as a table, or as one JSON object with ``--json``; write that to the file ``--out`` too."""
+    """Print a report as a table, or as one JSON object with ``--json``. Write the JSON object also to the file of
+    ``--out``.
+    """
     written = report.to_json()
     if given.out:
         given.out.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,9 @@
-"""A recipe over the shipped sample with its recorded replies: ``python -m benchmarks.rehearsal --recipe hindsight``.
+"""Run a recipe over the shipped sample with its recorded replies: ``python -m benchmarks.rehearsal --recipe
+hindsight``.
 
-What it made of a year of talk, how it answered, and what that cost. Whether an answer is right was judged by hand, by
-reading it beside the known one; the verdicts come with the recording, with the answer they are about, so that one about
-an answer that has changed since does not count.
+The report has the memory that the recipe made of a year of talk, its answers, and the cost. A person compared each
+answer with the known answer and judged it. These verdicts come with the recording, together with the judged answers. A
+verdict does not count if the answer has changed since.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def as_json(plan: RehearsalPlan, replay: ReplayedRehearsal, dataset: Dataset, at: datetime) -> dict[str, object]:
-    """Everything that was measured, as one object."""
+    """Return all results as one object."""
     result, report, verdicts = replay.result, replay.report, replay.verdicts
     return {
         "replies": {
@@ -76,7 +77,7 @@ def as_json(plan: RehearsalPlan, replay: ReplayedRehearsal, dataset: Dataset, at
 
 
 def _sort(item: Item) -> str:
-    """What kind of its kind an item is; a reason with a number in it counts without that."""
+    """Return the kind of an item within its ``ItemKind``: its network, or its label without a number at the end."""
     return item.network.value if item.network else item.label.rstrip("0123456789 ")
 
 
@@ -104,7 +105,7 @@ def _scores(asked: Sequence[AnsweredQuestion], verdicts: Mapping[str, Verdict]) 
 
 
 def _counted(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
-    """How many answers were judged how."""
+    """Return the number of answers with each verdict."""
     return {verdict.value: count for verdict, count in Counter(verdicts.values()).items()}
 
 
@@ -138,8 +139,10 @@ def _opinion(opinion: Opinion) -> dict[str, object]:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rehearsal", description=__doc__)
-    parser.add_argument("--recipe", choices=sorted(PLANS), default="hindsight", help="whose recording is replayed")
-    parser.add_argument("--out", type=Path, help="also write the object to this file")
+    parser.add_argument(
+        "--recipe", choices=sorted(PLANS), default="hindsight", help="recipe whose recording is replayed"
+    )
+    parser.add_argument("--out", type=Path, help="write the JSON object to this file too")
     return parser.parse_args(arguments)
 
 

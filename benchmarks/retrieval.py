@@ -1,7 +1,7 @@
-"""recollect beside plain retrieval: ``python -m benchmarks.retrieval --dataset locomo --data FILE``.
+"""Compare recollect with plain retrieval: ``python -m benchmarks.retrieval --dataset locomo --data FILE``.
 
-Every system gets the same conversations, the same questions and the same depth, in one process. Ours retain once:
-recipes and arms differ in how they find, not in what they keep.
+Every system gets the same conversations, the same questions and the same depth, in one process. Our systems retain only
+once, because recipes and arms differ in how they find messages, not in what they store.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SHOWN = ("recall@5", "recall@10", "recall@25", "recall@50", "session_recall@5")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The report of every system, ours first, on one data set."""
+    """The reports of all systems on one data set, ours first."""
 
     reports: Mapping[str, RetrievalReport]
 
@@ -46,12 +46,18 @@ class Comparison:
         return json.dumps({"systems": {name: self._system(name) for name in self.reports}}, indent=2)
 
     def to_table(self) -> str:
-        """A line a system: means with their 95 % intervals, the difference to ours, milliseconds a question."""
+        """Return a table with a line for each system.
+
+        A line has means with their 95 % intervals, the difference to ours, and milliseconds for a question.
+        """
         header = ("system", *SHOWN, f"{COMPARED} less ours", "p50 ms", "errors")
         return align_columns([header, *(self._line(name) for name in self.reports)])
 
     def difference(self, name: str) -> Estimate | None:
-        """What a system finds more than ours (less: below 0), question by question, so that the interval is narrow."""
+        """Return the difference of a system to ours: below 0 if it finds less. ``None`` for our own system.
+
+        The difference is taken question by question, so that its interval is narrow.
+        """
         ours, other = (_scores(self.reports[one], COMPARED) for one in (OURS, name))
         both = [other[question] - ours[question] for question in ours if question in other]
         return estimate_mean(both) if both and name != OURS else None
@@ -71,14 +77,16 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineSettings:
-    """What has to be known of a baseline to get its figure again; constants stand in ``benchmarks/baselines.py``."""
+    """The settings that are needed to get a baseline's figure again. Its constants are in
+    ``benchmarks/baselines.py``.
+    """
 
     system: str
     embedder: str | None
 
 
 async def compare(dataset: Dataset, folder: Path, *, limit: int | None, depth: int, at: datetime) -> Comparison:
-    """Evaluate every system; tells of each on stderr when it is done."""
+    """Evaluate every system. Report each on stderr when it is done."""
     embedder = build_embedder("wordllama")
     await embedder.embed(["hello"])
     systems = {**_ours(folder, embedder), **_plain(embedder)}
@@ -91,10 +99,10 @@ async def compare(dataset: Dataset, folder: Path, *, limit: int | None, depth: i
 
 
 def _ours(folder: Path, embedder: Embedder) -> dict[str, tuple[OpenBank, object]]:
-    """Our default, the paper's fusion, and each arm alone, over the same banks on disk."""
+    """Return our default, the paper's fusion, and each arm alone, all over the same banks on disk."""
     chosen = {OURS: Settings(), "recipe tempr (RRF)": Settings(recipe="tempr")}
     chosen.update({f"only the {arm} arm": Settings(arms=(arm,)) for arm in Arm})
-    # With one folder for all and banks that are kept, the first system writes and the others find it written.
+    # All systems share one folder, and its banks stay. So the first system writes, and the others only read.
     return {
         name: (
             EvalBanks(folder, settings, Effort.MID, embedder, None, keep=True).open,
@@ -122,15 +130,15 @@ def _estimate(one: Estimate | None) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.retrieval", description=__doc__.splitlines()[0])
-    parser.add_argument("--dataset", choices=sorted(LOADERS), required=True, help="what the file is")
+    parser.add_argument("--dataset", choices=sorted(LOADERS), required=True, help="format of the file")
     parser.add_argument("--data", type=Path, required=True, help="the file, gzip or plain")
-    parser.add_argument("--limit", type=int, help="ask so many questions, spread over the file")
-    parser.add_argument("--depth", type=int, default=50, help="pieces of evidence a question asks for, 10 or more")
+    parser.add_argument("--limit", type=int, help="number of questions, spread over the file; default: all")
+    parser.add_argument("--depth", type=int, default=50, help="pieces of evidence for each question, 10 or more")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.add_argument("--out", type=Path, help="write the JSON object to this file too")
     given = parser.parse_args(arguments)
     if given.depth < 10:
-        parser.error("--depth is 10 or more: systems are compared by recall@10")
+        parser.error("--depth must be 10 or more, because systems are compared by recall@10")
     dataset = load_dataset(given.data, kind=given.dataset)
     with TemporaryDirectory(prefix="recollect-bench-") as folder:
         at = datetime.now(UTC)

@@ -1,7 +1,8 @@
-"""Where E-mem looks: ``python -m benchmarks.routing --data locomo.json``.
+"""Measure E-mem's routing to segments: ``python -m benchmarks.routing --data locomo.json``.
 
-How much of a question's evidence lies in the segments that are activated for it, by all pathways, by each alone, by
-plain BM25 over whole segments, and by chance. No model takes part: summaries are extracts.
+The figures are the shares of a question's evidence in the segments that are activated for it. They are measured for all
+pathways together, for each alone, for plain BM25 over whole segments, and for chance. No model is used: summaries are
+extracts.
 """
 
 from __future__ import annotations
@@ -44,12 +45,14 @@ MOST = 20
 ALL, BM25, CHANCE = "all pathways", "BM25 over whole segments", "by chance"
 
 Route = Callable[[DatasetQuestion], Awaitable[Sequence[int]]]
-"""From a question to segments, the strongest first."""
+"""A function from a question to segments, the strongest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingRun:
-    """What has to be known to get the figures again; ``load`` is the load average of the last minute at the start."""
+    """The settings that are needed to get the figures again. ``load`` is the load average of the last minute at the
+    start.
+    """
 
     length: int
     overlap: int
@@ -61,9 +64,10 @@ class RoutingRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """A conversation in segments: which of them hold a message whole, and the messages of each with their tokens.
+    """A conversation that is stored in segments.
 
-    ``until`` is when the last message was said.
+    ``whole`` has the segments that contain each message whole. ``tokens`` has the messages of each segment with their
+    tokens. ``until`` is the time of the last message.
     """
 
     store: Store
@@ -74,12 +78,14 @@ class Held:
     tokens: Mapping[int, Mapping[str, int]]
 
     def evidence(self, question: DatasetQuestion, activated: Iterable[int]) -> float:
-        """The share of a question's evidence that the segments hold."""
+        """Return the share of a question's evidence that is in the segments."""
         chosen = set(activated)
         return fmean(bool(self.whole.get(one, frozenset()) & chosen) for one in question.evidence)
 
     def read(self, activated: Iterable[int]) -> float:
-        """The share of the conversation's tokens that is in the segments; what is in two counts once."""
+        """Return the share of the conversation's tokens that is in the segments. A message that is in two segments
+        counts once.
+        """
         merged = {id_: cost for number in activated for id_, cost in self.tokens[number].items()}
         everything = {id_: cost for one in self.tokens.values() for id_, cost in one.items()}
         return sum(merged.values()) / sum(everything.values())
@@ -87,7 +93,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A question and what a system has activated for it, by tau."""
+    """A question and the results of one system for it, by tau."""
 
     question: str
     category: str
@@ -97,7 +103,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingReport:
-    """Every system's rows, question by question."""
+    """The rows of every system, question by question."""
 
     rows: Mapping[str, Sequence[Row]]
     segments: Mapping[str, int]
@@ -110,7 +116,9 @@ class RoutingReport:
         return json.dumps(told, indent=2)
 
     def to_table(self) -> str:
-        """A line a system: the share of the evidence with its 95 % interval, and the share of the tokens read."""
+        """Return a table with a line for each system: the share of the evidence with its 95 % interval, and the share
+        of the tokens.
+        """
         header = ("system", *(title for tau in self.taus for title in (f"evidence, tau {tau}", "tokens")))
         return align_columns([header, *((name, *self._cells(name)) for name in self.rows)])
 
@@ -121,7 +129,7 @@ class RoutingReport:
             yield format_share(self._read(name, tau))
 
     def estimate(self, name: str, tau: int) -> Estimate:
-        """The mean share of a question's evidence that lies in at most so many segments."""
+        """Return the mean share of a question's evidence that is in at most ``tau`` segments."""
         return estimate_mean([row.evidence[tau] for row in self.rows[name]])
 
     def _read(self, name: str, tau: int) -> float:
@@ -146,7 +154,7 @@ class RoutingReport:
 async def held_in_segments(
     conversation: DatasetConversation, folder: SqliteFolder, embedder: Embedder, settings: SegmentSettings
 ) -> Held:
-    """Keep a conversation in a bank of its own, in memory."""
+    """Store a conversation in a new bank in memory."""
     encoder = TurnEncoder(embedder, settings=EncodeSettings(segments=settings))
     name = f"bank{len(await folder.names())}"
     store = await folder.open(name, embedder=embedder.name, dimension=embedder.dimension)
@@ -174,7 +182,7 @@ async def held_in_segments(
 
 
 async def routes(held: Held, embedder: Embedder, settings: RouteSettings) -> dict[str, Route]:
-    """Every system that chooses segments, by name."""
+    """Return every system that chooses segments, by name."""
     alone = {f"{pathway.value} alone": replace(settings, pathways=(pathway,)) for pathway in Pathway}
     chosen = {ALL: settings, **alone}
     plain = Bm25()
@@ -187,7 +195,7 @@ async def routes(held: Held, embedder: Embedder, settings: RouteSettings) -> dic
 
 
 def by_pathways(held: Held, router: Router) -> Route:
-    """The segments that a router activates."""
+    """Return a route to the segments that a router activates."""
 
     async def route(question: DatasetQuestion) -> Sequence[int]:
         routed = await router.route(Query(text=question.text, now=question.at or held.until), held.store)
@@ -210,10 +218,10 @@ def _router(embedder: Embedder, settings: RouteSettings) -> Router:
 async def measure(
     dataset: Dataset, *, segments: SegmentSettings, route: RouteSettings, taus: tuple[int, ...], at: datetime
 ) -> RoutingReport:
-    """Route every question that names its evidence; tells of each conversation on stderr when it is done."""
+    """Route every question that names its evidence. Report each conversation on stderr when it is done."""
     load = os.getloadavg()[0]
     embedder = build_embedder("wordllama")
-    most = replace(route, tau=max(taus))  # the fewer are the first of the more
+    most = replace(route, tau=max(taus))  # a smaller tau takes the first of these
     rows: dict[str, list[Row]] = {}
     counts: dict[str, int] = {}
     folder = SqliteFolder(":memory:")
@@ -245,7 +253,7 @@ def _row(question: DatasetQuestion, activated: Sequence[int], held: Held, taus: 
 
 
 def _by_chance(question: DatasetQuestion, held: Held, taus: Sequence[int]) -> Row:
-    """What as many segments would hold that nobody has chosen: of evidence, and about that of tokens."""
+    """Return the shares that random segments would have: exact for the evidence, and approximate for the tokens."""
     shares = {tau: min(tau / len(held.numbers), 1.0) for tau in taus}
     return Row(question=question.id, category=question.category, evidence=shares, read=shares)
 
@@ -257,15 +265,15 @@ def _estimate(one: Estimate) -> dict[str, float]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.routing", description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="the file, gzip or plain")
-    parser.add_argument("--dataset", choices=sorted(LOADERS), default="locomo", help="what the file is")
+    parser.add_argument("--dataset", choices=sorted(LOADERS), default="locomo", help="format of the file")
     parser.add_argument("--length", type=int, default=2048, help="tokens of a segment")
-    parser.add_argument("--overlap", type=int, default=256, help="tokens that it shares with the next")
-    parser.add_argument("--tau", type=int, nargs="+", default=[4, 8, 12], help="how many segments take part")
+    parser.add_argument("--overlap", type=int, default=256, help="tokens that a segment shares with the next one")
+    parser.add_argument("--tau", type=int, nargs="+", default=[4, 8, 12], help="numbers of segments to activate")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.add_argument("--out", type=Path, help="write the JSON object to this file too")
     given = parser.parse_args(arguments)
     if not 1 <= min(given.tau) <= max(given.tau) <= MOST:
-        parser.error(f"--tau is 1 to {MOST}: more than that no query of the usual size lets through")
+        parser.error(f"--tau must be 1 to {MOST}, because a query of the usual size lets no more through")
     report = asyncio.run(
         measure(
             load_dataset(given.data, kind=given.dataset),

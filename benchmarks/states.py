@@ -1,9 +1,9 @@
-"""Going on from a kept state against reading a segment anew: ``python -m benchmarks.states --shape tiny``.
+"""Compare restoring a stored state with reading a segment again: ``python -m benchmarks.states --shape tiny``.
 
-A segment's keys and values are kept in a file (E-mem, 3.5, equation 9). What that saves is the time to the first token
-of an answer: the segment is not read again, its state is. Weights are random, since what they say takes no longer than
-what sense would; their shape is that of a real model. Needs numpy, torch and transformers, and from a bare checkout
-``PYTHONPATH=src``.
+A segment's keys and values are stored in a file (E-mem, 3.5, equation 9). This shortens the time to the first token of
+an answer, because the segment is not read again. The weights are random, because the time does not depend on their
+meaning. Their shape is that of a real model. The program needs numpy, torch and transformers. From a bare checkout it
+also needs ``PYTHONPATH=src``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SHOWN: Final = ("tokens", "state_mb", "reencode_s", "keep_s", "restore_s", "rest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """A model of Qwen3's kind: what decides how long it reads, and how large its states are."""
+    """The shape of a model of Qwen3's kind. It decides the time for reading and the size of the states."""
 
     layers: int
     hidden: int
@@ -52,7 +52,7 @@ class Shape:
 
 
 SHAPES: Final[Mapping[str, Shape]] = {
-    "4b": Shape(  # Qwen3-4B's
+    "4b": Shape(  # as in Qwen3-4B
         layers=36,
         hidden=2560,
         heads=32,
@@ -68,7 +68,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is measured, and on what. ``load`` is the load average over the last minute when the run began."""
+    """The settings of a run. ``load`` is the machine's load average over the last minute when the run began."""
 
     shape: str
     layout: Shape
@@ -86,7 +86,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A row a length, and where the figures come from."""
+    """A row for each length, and the origin of the figures."""
 
     rows: tuple[Row, ...]
     model: Mapping[str, float]
@@ -100,19 +100,19 @@ class Report:
 
 
 def measure(options: Options) -> Report:
-    """Measure every length, the shortest first; tells of each on stderr when it is done."""
+    """Measure every length, the shortest first. Report each on stderr when it is done."""
     provenance = _provenance(options)
     model, parameters, made_s = _made(options)
     began = time.perf_counter()
-    model.fingerprint  # noqa: B018  # computed once a process, and not what is compared
+    model.fingerprint  # noqa: B018  # computed once in a process, and not part of the comparison
     figures = {"parameters": parameters, "made_s": made_s, "fingerprint_s": round(time.perf_counter() - began, 3)}
-    model.generate(_reading(options, min(options.tokens), salt=-1), max_tokens=2)  # what is slow once is over
+    model.generate(_reading(options, min(options.tokens), salt=-1), max_tokens=2)  # because the first call is slower
     rows = tuple(_measured(options, model, tokens) for tokens in options.tokens)
     return Report(rows=rows, model={**figures, "peak_rss_mb": round(peak_rss_mb())}, provenance=provenance)
 
 
 def _measured(options: Options, model: TransformerModel, tokens: int) -> Row:
-    """One length: each figure is the median over repeats, with a text of its own each."""
+    """Measure one length. Each figure is the median over repeats, each with a different text."""
     began = time.perf_counter()
     rows = [_once(model, _reading(options, tokens, salt=repeat)) for repeat in range(options.repeats)]
     row = {name: _rounded(median(one[name] for one in rows)) for name in rows[0]}
@@ -126,10 +126,13 @@ def _measured(options: Options, model: TransformerModel, tokens: int) -> Row:
 
 
 def _once(model: TransformerModel, reading: TokenizedPrompt) -> dict[str, float]:
-    """Seconds until the first token of an answer: after reading everything; after reading it and keeping its state;
-    from the state, with its file in the system's memory and without. ``load_s`` of these goes into reading and
-    verifying the file; ``*_cpu_s`` are seconds of processors, which say more on a busy machine. ``same_logits`` is 1
-    where what is expected after the restored state is, to the last bit, what is expected after reading.
+    """Return the seconds to the first token of an answer, measured in four ways, and other figures.
+
+    The four ways are: after reading everything (``reencode_s``), after reading it and storing its state (``keep_s``),
+    and from the stored state, with its file in the system's memory (``restore_s``) and without (``restore_cold_s``).
+    ``load_s`` is the time for reading and verifying the file. ``*_cpu_s`` are seconds of processor time, which are more
+    reliable on a busy machine. ``same_logits`` is 1 if the logits after the restored state are equal, to the last bit,
+    to those after reading.
     """
     with TemporaryDirectory(prefix="recollect-states-") as name:
         shelf = _shelf(Path(name) / "states")
@@ -140,7 +143,7 @@ def _once(model: TransformerModel, reading: TokenizedPrompt) -> dict[str, float]
         _forget_pages(shelf.path)
         cold = _timed(lambda: model.generate(reading, max_tokens=1, location=shelf))
         if (keep.result.cached, restore.result.cached, cold.result.cached) != (0, *2 * [len(reading.head)]):
-            raise SystemExit(f"the state was not kept or not found: {keep.result.note}{restore.result.note}")
+            raise SystemExit(f"the state was not stored or not found: {keep.result.note}{restore.result.note}")
         same = bool((model.next_logits(reading, shelf) == model.next_logits(reading)).all())
         return {
             "state_mb": sum(path.stat().st_size for path in shelf.path.iterdir()) / 1e6,
@@ -163,13 +166,15 @@ class _Timed:
 
 
 def _timed(work: Callable[[], Any]) -> _Timed:
-    """A result and what it took; a token is a number on this side, so that a device is done with it."""
+    """Return the result of some work, and its time. The work returns tokens as numbers, so a device has finished with
+    it.
+    """
     began, cpu = time.perf_counter(), time.process_time()
     return _Timed(work(), time.perf_counter() - began, time.process_time() - cpu)
 
 
 def _reading(options: Options, tokens: int, *, salt: int) -> TokenizedPrompt:
-    """A segment of so many random tokens and a question after it."""
+    """Return a segment of ``tokens`` random tokens with a question after it."""
     chance = random.Random(f"{options.seed} {tokens} {salt}")
     numbers = [chance.randrange(options.layout.vocabulary) for _ in range(tokens + QUESTION_TOKENS)]
     return TokenizedPrompt(head=tuple(numbers[:tokens]), tail=tuple(numbers[tokens:]))
@@ -179,12 +184,12 @@ def _shelf(folder: Path) -> StateLocation:
     states = StateFolder(folder, max_bytes=1 << 40)
     place = states.locate()
     if place is None:
-        raise SystemExit(f"no states can be kept in {folder}")
+        raise SystemExit(f"no states can be stored in {folder}")
     return StateLocation(folder=states, path=place)
 
 
 def _forget_pages(folder: Path) -> None:
-    """Have the system forget what it holds of the files in memory, where it can be asked to."""
+    """Remove a folder's files from the system's page cache, if the system allows it."""
     for path in folder.iterdir():
         with path.open("rb") as file, suppress(AttributeError, OSError):
             os.fsync(file.fileno())
@@ -192,7 +197,7 @@ def _forget_pages(folder: Path) -> None:
 
 
 class _NoWords:
-    """A tokenizer that is never asked: the benchmark's texts are tokens."""
+    """A tokenizer that is never used, because the benchmark's texts are tokens."""
 
     chat_template, eos_token_id, bos_token_id = None, None, None
 
@@ -204,7 +209,7 @@ class _NoWords:
 
 
 def _made(options: Options) -> tuple[TransformerModel, int, float]:
-    """A model of random weights on its device, how many numbers it has, and how long it took."""
+    """Return a model of random weights on its device, the number of its weights, and the time for making it."""
     torch, transformers = importlib.import_module("torch"), importlib.import_module("transformers")
     began, layout = time.perf_counter(), options.layout
     torch.manual_seed(options.seed)
@@ -247,11 +252,11 @@ def _rounded(value: float) -> float:
 
 def _options(arguments: Sequence[str] | None) -> tuple[Options, argparse.Namespace]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.states", description=__doc__.splitlines()[0])
-    parser.add_argument("--shape", choices=tuple(SHAPES), help="4b where there is an accelerator, else small")
+    parser.add_argument("--shape", choices=tuple(SHAPES), help="shape of the model; default: 4b with CUDA, else small")
     parser.add_argument("--tokens", type=int, nargs="+", default=[2048, 8192, 32_768], help="lengths of a segment")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--dtype", choices=("bfloat16", "float16", "float32"), help="float32 on a CPU, else bfloat16")
-    parser.add_argument("--device", help="cpu, cuda, mps; the best there is where left out")
+    parser.add_argument("--device", help="cpu, cuda or mps; default: cuda if there is one, else cpu")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.add_argument("--out", type=Path, help="write the JSON object to this file too")

@@ -1,7 +1,7 @@
-"""Gists and facts to measure tools over: made up, seeded, in the shape in which a model leaves them.
+"""Make gists and facts to measure the tools: synthetic, seeded, in the form that a model would produce.
 
-Four facts and a gist come from one message, joined by context edges; gists that tell of much the same are joined by
-synonymy edges. Some people are talked of far more than others, and some things are done far more often.
+Each message has one gist and four facts, joined by context edges. Gists are joined to earlier gists by synonymy edges.
+Some people and some predicates are far more frequent than others.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ROLES = "doctor teacher baker pilot judge painter singer driver farmer tailor".
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolGraph:
-    """A bank of so many facts, and a quarter as many gists."""
+    """The contents of a bank with ``facts`` facts, and a quarter as many gists."""
 
     facts: int
     seed: int = 0
@@ -53,7 +53,7 @@ class ToolGraph:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over the words of the first thousand facts, or of all there are."""
+        """Return the SHA-256 of the words of the first thousand facts, or of all if there are fewer."""
         digest = hashlib.sha256()
         for number in range(min(self.messages, 250)):
             for item in self._items(number):
@@ -61,7 +61,7 @@ class ToolGraph:
         return digest.hexdigest()
 
     def fact(self, number: int) -> Triple:
-        """What the fact of a number states: the same each time it is asked for."""
+        """Return the fact with a number. It is the same each time."""
         rng = Random(f"{self.seed}:{number}")
         start = FIRST_YEAR + rng.randrange(YEARS)
         end = min(start + rng.randrange(12), FIRST_YEAR + YEARS)
@@ -75,7 +75,7 @@ class ToolGraph:
         )
 
     async def changeset(self, embedder: Embedder, numbers: range) -> Changeset:
-        """The messages of these numbers with what was made of them; edges to earlier ones included."""
+        """Return the messages with these numbers and their items, with edges to earlier items."""
         items = [item for number in numbers for item in self._items(number)]
         texts = [item.text for item in items]
         vectors, tokens = await embedder.embed(texts), count_all(texts)
@@ -92,7 +92,7 @@ class ToolGraph:
 
     @staticmethod
     def _skewed(rng: Random, count: int) -> int:
-        """A number below the count, low ones far more often."""
+        """Return a random number below ``count``. Low numbers are far more frequent."""
         return int(count * rng.random() ** SKEW)
 
     @staticmethod
@@ -121,7 +121,7 @@ class ToolGraph:
         )
 
     def _items(self, number: int) -> list[Item]:
-        """The gist of a message and its facts."""
+        """Return the gist of a message and its facts."""
         triples = [self.fact(number * FACTS_A_MESSAGE + n) for n in range(FACTS_A_MESSAGE)]
         told = "; ".join(f"{one.subject} {one.predicate} {one.object}" for one in triples[:2])
         base = Item(

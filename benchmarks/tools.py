@@ -1,9 +1,9 @@
-"""How long REMem's tools take: ``python -m benchmarks.tools --facts 10000 100000``.
+"""Measure the speed of REMem's tools: ``python -m benchmarks.tools --facts 10000 100000``.
 
-For each size a bank of so many facts, and a quarter as many gists, is written to disk and opened afresh; then each tool
-is called many times, with other arguments each time. ``cpu_p50_ms`` is what the process worked, all its threads
-together: on a machine that others use too, it says more than the time that has passed. What is made up is in
-``benchmarks/toolgraph.py``.
+For each size, a bank with this number of facts and a quarter as many gists is written to disk and opened again. Then
+each tool is called many times, each time with other arguments. ``cpu_p50_ms`` is the processor time of all threads of
+the process. On a machine with other users it is more reliable than the elapsed time. ``benchmarks/toolgraph.py``
+describes the contents of the bank.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Row = dict[str, float | str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is measured. ``load`` is the machine's load average over the last minute when the run began."""
+    """The settings of a run. ``load`` is the machine's load average over the last minute when the run began."""
 
     facts: tuple[int, ...]
     calls: int
@@ -53,7 +53,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A row a size and call, and where the figures come from."""
+    """A row for each size and call, and the origin of the figures."""
 
     rows: tuple[Row, ...]
     provenance: Mapping[str, object]
@@ -62,7 +62,7 @@ class Report:
         return json.dumps({"rows": self.rows, "provenance": self.provenance}, indent=2)
 
     def to_table(self) -> str:
-        """The rows as plain text."""
+        """Return the rows as plain text."""
         return align_columns([tuple(self.rows[0]), *(tuple(map(str, row.values())) for row in self.rows)])
 
 
@@ -72,7 +72,7 @@ def _triple(rng: Random, graph: ToolGraph) -> tuple[str, str, str]:
 
 
 class Times(TypedDict):
-    """The arguments of time that every tool takes."""
+    """The time arguments that every tool takes."""
 
     start_time: str
     end_time: str
@@ -81,7 +81,7 @@ class Times(TypedDict):
 
 
 def _overlap(rng: Random) -> Times:
-    """What overlaps ten years (figure 5)."""
+    """Return arguments for facts that overlap a period of ten years (figure 5)."""
     year = FIRST_YEAR + rng.randrange(YEARS - 10)
     return Times(start_time=f"{year + 10}", start_operator="le", end_time=f"{year}", end_operator="ge")
 
@@ -144,7 +144,7 @@ CALLS: Mapping[str, Call] = {
 
 
 def measure(options: Options) -> Report:
-    """Measure every size; tells of each on stderr when it is done."""
+    """Measure every size. Report each on stderr when it is done."""
     largest = ToolGraph(facts=max(options.facts), seed=options.seed)
     made_up = Dataset(name="benchmarks.toolgraph", conversations=(), place="message", checksum=largest.fingerprint)
     provenance = gather_provenance(made_up, settings=options, at=datetime.now(UTC)).to_json()
@@ -165,7 +165,7 @@ async def _measure_size(options: Options, facts: int) -> list[Row]:
 
 
 async def _fill(folder: Path, graph: ToolGraph) -> None:
-    """Write the bank as a worker would: what was made of some messages at a time."""
+    """Write the bank as a worker would: the items of some messages at a time."""
     embedder, banks = build_embedder("wordllama"), SqliteFolder(folder)
     store = await banks.open(BANK, embedder=embedder.name, dimension=embedder.dimension)
     for at in range(0, graph.messages, BATCH):
@@ -174,7 +174,7 @@ async def _fill(folder: Path, graph: ToolGraph) -> None:
 
 
 async def _measured(bank: Bank, graph: ToolGraph, name: str, options: Options) -> Row:
-    """A call, with tools of its own each time, as an agent would have them for each question."""
+    """Measure a call. Each time it has new tools, as an agent would have them for each question."""
     rng, spent, worked, shown = Random(f"{options.seed}:{name}"), [], [], 0
     for number in range(WARM_CALLS + options.calls):
         tools = cast(Toolkit, bank.tools())
@@ -195,7 +195,7 @@ async def _measured(bank: Bank, graph: ToolGraph, name: str, options: Options) -
 
 
 def _rounded(value: float) -> float:
-    """Three digits that count: more than any of these figures can be trusted to."""
+    """Round to three significant digits. None of these figures is more exact."""
     return float(f"{value:.3g}")
 
 

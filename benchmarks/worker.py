@@ -1,7 +1,7 @@
-"""One stage of the engine's measurement, in a process of its own: ``python -m benchmarks.worker STAGE '{...}'``.
+"""Run one stage of the engine's measurement in a separate process: ``python -m benchmarks.worker STAGE '{...}'``.
 
-A process that has ingested holds memory and caches that one which only answers does not. So ``ingest`` fills a bank and
-ends, and ``serve`` opens that bank afresh. Each prints one JSON object.
+A process that has ingested has memory and caches that a process which only answers does not have. So ``ingest`` fills a
+bank and ends, and ``serve`` opens this bank in a new process. Each prints one JSON object.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Figures = dict[str, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """One size to measure: so many messages, in calls of ``batch``; so many questions; so many writes of one message.
+    """The plan for one size: the numbers of messages, of questions, and of writes of one message.
 
-    ``folder`` is where the bank lies.
+    ``folder`` is the place of the bank. ``batch`` is the number of messages in one call.
     """
 
     folder: str
@@ -58,7 +58,7 @@ class Plan:
 
 
 async def ingest(plan: Plan) -> Figures:
-    """Fill a bank on disk, batch by batch; what is made up between two batches is not counted."""
+    """Fill a bank on disk, batch by batch. The time for making the messages is not counted."""
     calls: list[tuple[int, float]] = []
     async with Memory.open(plan.folder, model="none") as memory:
         await _warm_up(memory)
@@ -79,7 +79,7 @@ async def ingest(plan: Plan) -> Figures:
 
 
 async def serve(plan: Plan) -> Figures:
-    """Open the bank, answer, and at last write to it message by message."""
+    """Open the bank, answer questions, and then write to it message by message."""
     needles = plan.corpus.planted()
     warm, asked = needles[:WARM_QUESTIONS], needles[WARM_QUESTIONS:]
     empty, size = rss_mb(), folder_mb(Path(plan.folder))
@@ -96,7 +96,7 @@ async def serve(plan: Plan) -> Figures:
 
 
 async def _open(plan: Plan, first: Needle) -> tuple[Memory, Figures]:
-    """Read the embedder; then, timed apart, open the bank, load its index and answer a first question."""
+    """Read the embedder. Then, with a separate time, open the bank, load its index and answer a first question."""
     began = time.perf_counter()
     embedder = build_embedder("wordllama")
     await embedder.embed(["hello"])
@@ -117,7 +117,9 @@ async def _open(plan: Plan, first: Needle) -> tuple[Memory, Figures]:
 
 
 async def _answers(bank: Bank, needles: Sequence[Needle]) -> Figures:
-    """Latency in milliseconds, embedding of the question included, and the share of facts that was found."""
+    """Return the latency in milliseconds, with the embedding of the question, and the share of the facts that were
+    found.
+    """
     figures: Figures = {}
     asked = [await _ask(bank, needle, Effort.MID) for needle in needles]
     spent = [seconds * 1000 for _, seconds in asked]
@@ -131,7 +133,9 @@ async def _answers(bank: Bank, needles: Sequence[Needle]) -> Figures:
 
 
 async def _single_writes(bank: Bank, plan: Plan) -> Figures:
-    """Writes as a chat makes them: one message a call, and a session a call; the first write loads the names."""
+    """Return the times of writes as in a chat: one message a call, and one session a call. The first write loads the
+    names.
+    """
     count = plan.singles
     extra = list(Corpus(items=count + count // 3 * 4 + 1, seed=plan.seed + 1).messages())
     first, singles, rest = extra[0], extra[1 : count + 1], extra[count + 1 :]
@@ -149,7 +153,9 @@ async def _single_writes(bank: Bank, plan: Plan) -> Figures:
 
 
 async def _stalls(bank: Bank, needles: Sequence[Needle], plan: Plan) -> Figures:
-    """The longest time for which the event loop stood still, apart from the latencies: it is looked at all the time."""
+    """Return the longest stalls of the event loop. They are measured apart from the latencies, because the heartbeat
+    runs all the time.
+    """
     async with Heartbeat() as recalls:
         for needle in needles[:STALL_CALLS]:
             await _ask(bank, needle, Effort.MID)
@@ -165,7 +171,7 @@ async def _stalls(bank: Bank, needles: Sequence[Needle], plan: Plan) -> Figures:
 
 
 async def _warm_up(memory: Memory) -> None:
-    """What is loaded once a process, on a bank that is thrown away."""
+    """Load everything that is loaded once in a process. The bank for this is deleted again."""
     bank = await memory.bank(WARM_BANK)
     await bank.retain(list(Corpus(items=50).messages()), session="warm")
     await memory.drop(WARM_BANK)
@@ -188,7 +194,7 @@ def _found(recall: Recall, needle: Needle) -> bool:
 
 
 def _renamed(message: Message) -> Message:
-    """The message without its id, so that it is new to the bank."""
+    """Return the message without its id, so that it is new to the bank."""
     return Message(text=message.text, speaker=message.speaker, at=message.at)
 
 

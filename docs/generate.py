@@ -1,4 +1,4 @@
-"""Writes docs/reference/api.md from the docstrings of the public names, so that the page cannot lie."""
+"""Write docs/reference/api.md from the docstrings of the public names, so that the page always matches the code."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ SECTIONS = (
 
 
 def page() -> str:
-    """The whole page, as Markdown."""
+    """Return the whole page as Markdown."""
     parts = ["# API reference", "", "Written by `make docs` from the docstrings; do not edit.", ""]
     for title, kinds in SECTIONS:
         parts += [f"## {title}", ""]
@@ -94,7 +94,7 @@ def page() -> str:
 
 
 def described(kind: type) -> list[str]:
-    """A class with its fields or members and its public methods."""
+    """Return the description of a class, with its fields or members and its public methods."""
     parts = [f"### `{kind.__name__}`", "", _doc(kind), ""]
     if issubclass(kind, Enum):
         parts += [", ".join(f"`{member.value}`" for member in kind), ""]
@@ -114,7 +114,7 @@ def _type(hint: object) -> str:
 
 
 def _signature(name: str, method: Callable[..., object]) -> list[str]:
-    """A method's signature as a block of code, types as they are written."""
+    """Return a method's signature as a block of code. Types are shown as they are written."""
     text = str(inspect.signature(method)).replace("'", "").replace("(self, ", "(").replace("(self)", "()")
     text = re.sub(r"<function (\w+) at 0x\w+>", r"\1", text)
     lead = "async def" if inspect.iscoroutinefunction(method) else "def"
@@ -122,7 +122,7 @@ def _signature(name: str, method: Callable[..., object]) -> list[str]:
 
 
 def _doc(thing: object) -> str:
-    """A docstring as Markdown: sections become bold words with a list."""
+    """Return a docstring as Markdown. Sections become bold words, each with a list."""
     lines, listing = [], False
     for line in (inspect.getdoc(thing) or "").splitlines():
         if line in ("Args:", "Raises:"):
@@ -140,7 +140,7 @@ def _doc(thing: object) -> str:
 
 
 def _marked(text: str) -> str:
-    """Sphinx's marks as Markdown's."""
+    """Return text in which Sphinx's markup is replaced with Markdown's."""
     return _ROLE.sub(r"`\1`", text).replace("``", "`")
 
 

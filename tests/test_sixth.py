@@ -122,14 +122,16 @@ def test_one_that_cannot_be_loaded_is_named_and_does_not_break_the_others(site):
     listed = {one["name"]: one for one in json.loads(cli(site, "recipes", "--json")) if one["package"] != "recollect"}
     assert "problem" not in listed["sixth"]
     assert listed["broken"]["problem"] == "ImportError: no module named torch"
-    assert "recollect has a recipe of that name" in listed["default"]["problem"]
-    assert "calls itself 'sixth'" in listed["other"]["problem"]
-    assert "is no recollect.recipes.Recipe" in listed["worse"]["problem"]
+    assert "recollect has a recipe of this name" in listed["default"]["problem"]
+    assert "has the name 'sixth'" in listed["other"]["problem"]
+    assert "is not a recollect.recipes.Recipe" in listed["worse"]["problem"]
     told = cli(site, "retain", "-", "--recipe", "broken", stdin=TALK, status=2)
     assert "the recipe 'broken' of broken-package cannot be used: ImportError: no module named torch" in told
     cli(site, "retain", "-", "--recipe", "sixth", stdin=TALK)
     cli(site, "recall", "beagle")  # the default recipe is ours
-    assert "no recipe 'seventh'; there are: default, " in cli(site, "recall", "x", "--recipe", "seventh", status=2)
+    assert "no recipe 'seventh'. The recipes are: default, " in cli(
+        site, "recall", "x", "--recipe", "seventh", status=2
+    )
 
 
 def test_two_packages_cannot_have_one_name(site):

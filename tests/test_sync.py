@@ -146,7 +146,7 @@ def test_export_is_a_plain_iterator_and_may_be_left(memory):
 def test_a_memory_that_waits_for_itself_is_an_error_and_no_deadlock(memory):
     one, other = memory.bank("one"), memory.bank("other")
     one.retain(said("a"), session="s")
-    with pytest.raises(RecollectError, match="make a list of it first"):
+    with pytest.raises(RecollectError, match="make a list of the lines first"):
         other.import_(one.export())
 
 

@@ -54,7 +54,9 @@ def docstring_lines(node: ast.AST) -> Iterator[int]:
 
 
 def quantiles(values: Sequence[int]) -> dict[str, int]:
-    """Return the median, the 90th and 99th percentile by nearest rank, and the maximum. All are 0 without values."""
+    """Return the median, the 90th and 99th percentiles by nearest rank, and the maximum. All are 0 if there are no
+    values.
+    """
     ordered = sorted(values) or [0]
     ranks = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
     found = {name: ordered[min(len(ordered) - 1, int(share * len(ordered)))] for name, share in ranks.items()}

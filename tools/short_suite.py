@@ -1,9 +1,9 @@
-"""Run the short suite (``tests/short``) in environments of their own.
+"""Run the short suite (``tests/short``) in separate environments.
 
-    python tools/short_suite.py pythons    # on every other CPython that the package claims and this machine has
+    python tools/short_suite.py pythons    # on every other CPython that the package supports and this machine has
     python tools/short_suite.py lowest     # on this Python, with the lowest versions of the direct dependencies
 
-The environments are kept in ``build/short`` and made anew when ``pyproject.toml`` or the interpreter changes.
+The environments are in ``build/short``. They are made again when ``pyproject.toml`` or the interpreter changes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ print(json.dumps({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interpreter:
-    """A Python on this machine. ``unfit`` says why the suite does not run on it; it is "" where it does."""
+    """A Python on this machine. ``unfit`` is the reason why the suite does not run on it, or "" if the suite runs on
+    it.
+    """
 
     path: Path
     version: tuple[int, ...]
@@ -53,7 +55,9 @@ def read_project() -> dict[str, object]:
 
 
 def find_interpreters() -> list[Interpreter]:
-    """Return one interpreter for each minor version, the newest patch of it, oldest version first."""
+    """Return one interpreter for each minor version, the oldest version first. Each is the newest patch of its
+    version.
+    """
     found: dict[tuple[int, ...], Interpreter] = {}
     for path in _candidates():
         one = _interpreter(path)
@@ -66,7 +70,7 @@ def find_interpreters() -> list[Interpreter]:
 
 
 def _candidates() -> Iterator[Path]:
-    """Where interpreters usually are: on the path, and in the folders of pyenv and uv."""
+    """Yield the paths of possible interpreters: in the folders of ``PATH``, and in the folders of pyenv and uv."""
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         yield from sorted(path for path in Path(folder).glob("python3.*") if re.fullmatch(r"python3\.\d+", path.name))
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
@@ -77,7 +81,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _interpreter(path: Path) -> Interpreter | None:
-    """Return the interpreter; ``None`` where the file is none, such as a shim of pyenv's that is switched off."""
+    """Return the interpreter, or ``None`` if the file is not one, such as a shim of pyenv that is switched off."""
     try:
         done = subprocess.run([path, "-c", FACTS], capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -85,7 +89,7 @@ def _interpreter(path: Path) -> Interpreter | None:
     facts = json.loads(done.stdout)
     version = tuple(facts["version"])
     unfit = (
-        ("older than the package claims" if version[:2] < _oldest() else "")
+        ("older than the package supports" if version[:2] < _oldest() else "")
         or ("" if facts["cpython"] else "not CPython")
         or ("" if facts["final"] else "not released yet")
         or ("free-threaded" if facts["threaded"] else "")
@@ -100,7 +104,7 @@ def _oldest() -> tuple[int, ...]:
 
 
 def lowest_versions(requirements: Iterable[str]) -> list[str]:
-    """Return constraints that hold each requirement at its lower bound: ``numpy==1.26`` of ``numpy>=1.26,<3``.
+    """Return constraints that pin each requirement to its lower bound: ``numpy==1.26`` for ``numpy>=1.26,<3``.
 
     Raises:
         ValueError: a requirement has no lower bound.
@@ -116,7 +120,7 @@ def lowest_versions(requirements: Iterable[str]) -> list[str]:
 
 
 def make_environment(name: str, python: Path, constraints: Sequence[str] = ()) -> Path:
-    """Return the interpreter of an environment that holds the package and what the short suite needs.
+    """Return the interpreter of an environment that contains the package and the requirements of the short suite.
 
     Raises:
         CalledProcessError: the package cannot be installed there.
@@ -137,10 +141,10 @@ def make_environment(name: str, python: Path, constraints: Sequence[str] = ()) -
 
 
 def run_suite(name: str, python: Path, constraints: Sequence[str] = ()) -> bool:
-    """Run the short suite in an environment and return whether it passed; what fails is printed."""
+    """Run the short suite in an environment, and return true if it passed. Failures are printed."""
     try:
         inside = make_environment(name, python, constraints)
-        # The tests around this folder need more packages; so their conftest.py is left alone.
+        # The conftest.py files above this folder need more packages, so pytest must not load them.
         subprocess.run([inside, "-m", "pytest", f"--confcutdir={SUITE}", SUITE], cwd=ROOT, check=True)
     except subprocess.CalledProcessError:
         return False
@@ -148,7 +152,7 @@ def run_suite(name: str, python: Path, constraints: Sequence[str] = ()) -> bool:
 
 
 def main(what: str) -> int:
-    """Run the suite as the command line says, and return the exit status."""
+    """Run the suite as the command line requests, and return the exit status."""
     failed = []
     if what == "lowest":
         requirements = read_project()["dependencies"]

@@ -1,1 +1,3 @@
-"""Temporal reasoning without a model: synthetic timelines, questions with known answers, and a scripted planner."""
+"""Measure temporal reasoning without a model: synthetic timelines, questions with known answers, and a scripted
+planner.
+"""

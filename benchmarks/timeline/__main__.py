@@ -1,6 +1,6 @@
-"""Temporal reasoning without a model: ``python -m benchmarks.timeline --questions 2800 --seed 1 --json``.
+"""Measure temporal reasoning without a model: ``python -m benchmarks.timeline --questions 2800 --seed 1 --json``.
 
-What is asked, and what the figures do not say, is in ``benchmarks/README.md``.
+``benchmarks/README.md`` describes the questions, and the limits of the figures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.timeline.graphs import GraphSettings
 from benchmarks.timeline.run import Options, load_average, run
 
 FEWEST: Final = 100
-"""Facts a graph: of fewer, some shapes have no question of every type."""
+"""The fewest facts of a graph. With fewer facts, some shapes do not have a question of every type."""
 MOST: Final = 1000
 
 
@@ -31,15 +31,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.timeline", description=__doc__.splitlines()[0])
-    parser.add_argument("--questions", type=int, default=2800, help="in equal shares of the eight types, five a graph")
-    parser.add_argument("--seed", type=int, default=1, help="of graphs and questions")
-    parser.add_argument("--facts", type=int, default=275, help="a graph, about: a third more or less")
-    parser.add_argument("--precision", choices=UNITS, default="year", help="how exact times are")
+    parser.add_argument(
+        "--questions", type=int, default=2800, help="number, in equal shares of eight types, five a graph"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of graphs and questions")
+    parser.add_argument("--facts", type=int, default=275, help="facts of a graph, up to a third more or less")
+    parser.add_argument("--precision", choices=UNITS, default="year", help="precision of times")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.add_argument("--out", type=Path, help="write the JSON object to this file too")
     given = parser.parse_args(arguments)
     if given.questions < 1 or not FEWEST <= given.facts <= MOST:
-        parser.error(f"--questions is 1 or more, and --facts is {FEWEST} to {MOST}")
+        parser.error(f"--questions must be 1 or more, and --facts must be {FEWEST} to {MOST}")
     return given
 
 

@@ -1,7 +1,7 @@
-"""What is true of a timeline, worked out over its own facts: no store, no tools, no calendar, nothing of recollect.
+"""Compute the true answers over the facts of a timeline, without a store, tools, a calendar, or any code of recollect.
 
-``None`` says that there is no answer, or that there are several, or that another reading of the question has another
-one: such a question is not put.
+``None`` means that there is no answer, that there are several, or that another reading of the question has another
+answer. Such a question is not asked.
 """
 
 from __future__ import annotations
@@ -15,41 +15,42 @@ Side = Literal["before", "after"]
 Edge = Literal["start", "end"]
 Names = tuple[str, str, str]
 LAST = -1
-"""The place of what comes last."""
+"""The place of the last entity or time."""
 
 
 def on(line: Line, facts: Iterable[Fact]) -> list[Fact]:
-    """The facts of a line, by start and then by end."""
+    """Return the facts of a line, by start and then by end."""
     return sorted((fact for fact in facts if line.holds(fact)), key=lambda fact: (fact.start, fact.until))
 
 
 def times_of(names: Names, facts: Iterable[Fact]) -> list[Fact]:
-    """All times at which somebody was something of somebody, by start; they do not overlap."""
+    """Return all facts with the same subject, relation and object, by start. They do not overlap."""
     return sorted((fact for fact in facts if fact.names == names), key=lambda fact: fact.start)
 
 
 def at_time(line: Line, time: int, facts: Iterable[Fact]) -> str | None:
-    """The one entity that a line has at a time, its first and its last unit included."""
+    """Return the one entity that a line has at a time. The first and the last unit of a fact are included."""
     return _only({line.asked(fact) for fact in facts if line.holds(fact) and fact.holds_at(time)})
 
 
 def edge_of(names: Names, edge: Edge, facts: Iterable[Fact]) -> int | None:
-    """When something started or ended that was so once."""
+    """Return the start or the end of something that was true once."""
     times = times_of(names, facts)
     return getattr(times[0], edge) if len(times) == 1 else None
 
 
 def at_edge(line: Line, names: Names, edge: Edge, facts: Sequence[Fact]) -> str | None:
-    """The one entity of a line at the time at which something else started or ended."""
+    """Return the one entity that a line has at the time at which something else started or ended."""
     time = edge_of(names, edge, facts)
     return None if time is None else at_time(line, time, facts)
 
 
 def neighbour(line: Line, entity: str, side: Side, facts: Sequence[Fact]) -> str | None:
-    """The entity right before or after another one on a line, where that one is there once.
+    """Return the entity directly before or after another one on a line. The other one must be there exactly once.
 
-    Two readings have to agree: the neighbour in the order of starts; and of those that were over when the other one
-    began (that began when it was over) the one that ended last (began first). A unit that both share is no overlap.
+    Two readings have to agree. The first is the neighbour in the order of starts. The second, for "before", is the one
+    that ended last among those that ended before the other one began. For "after", it is the one that began first among
+    those that began after the other one ended. If two facts only share one unit, they do not overlap.
     """
     times = times_of(line.names(entity), facts)
     if len(times) != 1:
@@ -68,9 +69,9 @@ def neighbour(line: Line, entity: str, side: Side, facts: Sequence[Fact]) -> str
 
 
 def placed(line: Line, place: int, facts: Iterable[Fact]) -> str | None:
-    """The entity that was the first on a line (1), the second (2), or the last (:data:`LAST`).
+    """Return the entity that was the first on a line (1), the second (2), or the last (:data:`LAST`).
 
-    The first ones are in the order of starts, and each is another entity. The last one started last and ended last.
+    The first entities are in the order of starts, and all are different. The last entity started last and ended last.
     """
     ordered = on(line, facts)
     if place == LAST:
@@ -86,9 +87,9 @@ def placed(line: Line, place: int, facts: Iterable[Fact]) -> str | None:
 def number(
     line: Line, first: int, last: int, facts: Iterable[Fact], *, inclusive: bool, counted: Literal["entities", "times"]
 ) -> int:
-    """How many entities a line has from one time to another, each once, or how many times.
+    """Return how many different entities a line has from one time to another, or how many times there are.
 
-    ``inclusive``: what ended in the first unit or began in the last one counts. Otherwise it does not.
+    With ``inclusive``, a fact that ended in the first unit or began in the last one counts. Otherwise it does not.
     """
     within = [
         fact
@@ -100,7 +101,9 @@ def number(
 
 
 def lasted(names: Names, place: int, facts: Iterable[Fact]) -> int | None:
-    """How long something was so for the first time (1), the second (2) or the last (:data:`LAST`): end less start."""
+    """Return how long something was true for the first time (1), the second (2) or the last (:data:`LAST`): end minus
+    start.
+    """
     times = times_of(names, facts)
     if not times or place > len(times):
         return None
@@ -109,7 +112,7 @@ def lasted(names: Names, place: int, facts: Iterable[Fact]) -> int | None:
 
 
 def in_order(line: Line, facts: Iterable[Fact], *, within: tuple[int, int] | None = None) -> list[str] | None:
-    """A line's entities by start, each as often as it was there; ``within``: those that were there then."""
+    """Return a line's entities by start, each as often as it was there. With ``within``, only those in that time."""
     first, last = within or (float("-inf"), float("inf"))
     ordered = [fact for fact in on(line, facts) if fact.start <= last and fact.until >= first]
     entities = [line.asked(fact) for fact in ordered]
@@ -122,7 +125,7 @@ def _only(names: set[str]) -> str | None:
 
 
 def _furthest(facts: Sequence[Fact], measure: Callable[[Fact], float]) -> Fact | None:
-    """The fact of the highest measure, if it is alone there."""
+    """Return the fact with the highest measure, if no other has the same."""
     highest = max(map(measure, facts), default=None)
     found = [fact for fact in facts if measure(fact) == highest]
     return found[0] if len(found) == 1 else None

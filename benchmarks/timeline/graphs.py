@@ -1,7 +1,7 @@
-"""Timelines over seven shapes of graph, as Test of Time's semantic part has them (Fatemi et al., 2025, section 3.1).
+"""Make timelines over graphs of seven shapes, as in Test of Time's semantic part (Fatemi et al., 2025, section 3.1).
 
-A shape says which entities are tied at all. Over its edges facts are strewn: some lines are successions, in which each
-begins where the one before ended or some time later; in others, times overlap as they happen to.
+A shape decides which entities have edges. Facts are spread over these edges. Some lines are successions: each fact
+begins when the one before ends, or some time later. In other lines, times overlap at random.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TRIES: Final = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSettings:
-    """How large graphs are: about so many entities and facts, a third more or less, and how exact times are."""
+    """The size of graphs and the precision of times. The numbers of entities and facts vary by up to a third."""
 
     entities: int = 16
     facts: int = 275
@@ -34,7 +34,7 @@ class GraphSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """A graph's facts, in no order, and its shape."""
+    """The facts of a graph, in no order, and its shape."""
 
     shape: str
     facts: tuple[Fact, ...]
@@ -42,13 +42,15 @@ class Timeline:
 
 
 def erdos_renyi(names: Sequence[str], rng: Random) -> list[Edge]:
-    """Every pair is tied with the same chance."""
+    """Return edges between pairs of entities. Every pair has the same probability."""
     chance = rng.uniform(0.2, 0.7)
     return [pair for pair in combinations(names, 2) if rng.random() < chance]
 
 
 def scale_free(names: Sequence[str], rng: Random) -> list[Edge]:
-    """New and old entities are tied by what they are tied to already (Bollobas et al., 2003)."""
+    """Return edges between new and old entities. Old entities are chosen by their present edges (Bollobas et al.,
+    2003).
+    """
     rest = list(names[2:])
     edges = [(names[0], names[1])]
     while rest:
@@ -65,7 +67,7 @@ def scale_free(names: Sequence[str], rng: Random) -> list[Edge]:
 
 
 def barabasi_albert(names: Sequence[str], rng: Random) -> list[Edge]:
-    """Each new entity is tied to a few old ones, to those with many ties the likelier."""
+    """Return edges from each new entity to a few old ones. Old entities with many edges are more likely."""
     each = rng.randint(1, 4)
     ends = list(names[:each])
     edges: list[Edge] = []
@@ -79,7 +81,7 @@ def barabasi_albert(names: Sequence[str], rng: Random) -> list[Edge]:
 
 
 def stochastic_block(names: Sequence[str], rng: Random) -> list[Edge]:
-    """Entities of one block are tied often, those of two seldom."""
+    """Return edges that are frequent between entities of the same block, and rare between two blocks."""
     blocks = rng.randint(2, 4)
     block = {name: rng.randrange(blocks) for name in names}
     inside, across = rng.uniform(0.5, 0.9), rng.uniform(0.05, 0.2)
@@ -91,12 +93,12 @@ def stochastic_block(names: Sequence[str], rng: Random) -> list[Edge]:
 
 
 def star(names: Sequence[str], rng: Random) -> list[Edge]:
-    """One entity is tied to every other."""
+    """Return edges from one entity to every other."""
     return [(names[0], name) for name in names[1:]]
 
 
 def complete(names: Sequence[str], rng: Random) -> list[Edge]:
-    """Every pair is tied."""
+    """Return edges between all pairs."""
     return list(combinations(names, 2))
 
 
@@ -113,7 +115,7 @@ SHAPES: Final = (*_RANDOM, OFFICES)
 
 
 def timeline(shape: str, settings: GraphSettings, rng: Random) -> Timeline:
-    """Make up a graph of this shape; the same for the same state of ``rng``."""
+    """Make a graph of this shape. It is the same for the same state of ``rng``."""
     calendar = Calendar(unit=settings.precision)
     span = calendar.span(FIRST_YEAR, LAST_YEAR)
     wanted = _about(settings.facts, rng)
@@ -122,9 +124,9 @@ def timeline(shape: str, settings: GraphSettings, rng: Random) -> Timeline:
         facts = strewn_offices(names, _labels("R", 6, rng), wanted, span, rng)
     else:
         edges: list[Edge] = []
-        while not edges:  # a small graph of chance may have none
+        while not edges:  # a small random graph may have none
             edges = _RANDOM[shape](names, rng)
-        # Where edges are few, relations are many: else everything would be so again and again.
+        # With few edges there are many relations. Otherwise the same things would be true again and again.
         relations = max(3, round(wanted / len(edges) / rng.uniform(1, 2.5)))
         facts = _strewn(_directed(edges, rng), _labels("R", min(99, relations), rng), wanted, span, rng)
     rng.shuffle(facts)
@@ -136,7 +138,7 @@ def _about(number: int, rng: Random) -> int:
 
 
 def _labels(letter: str, count: int, rng: Random) -> list[str]:
-    """Anonymous names: numbers tell nothing, and seldom follow on each other."""
+    """Return anonymous names. Their numbers mean nothing, and are rarely consecutive."""
     return [f"{letter}{number}" for number in rng.sample(range(100), count)]
 
 
@@ -145,7 +147,7 @@ def _directed(edges: Iterable[Edge], rng: Random) -> list[Edge]:
 
 
 def _strewn(edges: list[Edge], relations: Sequence[str], wanted: int, span: range, rng: Random) -> list[Fact]:
-    """So many facts over these edges, each of which is used where there are enough facts."""
+    """Return facts over these edges. Every edge is used if there are enough facts."""
     lines: dict[Edge, list[str]] = {}
     for at in range(wanted):
         if at % len(edges) == 0:
@@ -162,7 +164,7 @@ def _strewn(edges: list[Edge], relations: Sequence[str], wanted: int, span: rang
 
 
 def _in_succession(subjects: Sequence[str], span: range, rng: Random) -> list[tuple[str, int, int]]:
-    """Times one after another; the same subject does not follow itself without a gap."""
+    """Return times one after another. If the same subject comes twice in a row, there is a gap between."""
     needed = len(subjects) + 1
     width = min(len(span), max(2 * needed, rng.randint(1, LONGEST_YEARS) * needed * len(span) // YEARS))
     first = span.start + rng.randint(0, len(span) - width)
@@ -176,7 +178,9 @@ def _in_succession(subjects: Sequence[str], span: range, rng: Random) -> list[tu
 
 
 def _as_it_happens(subjects: Sequence[str], span: range, rng: Random) -> list[tuple[str, int, int]]:
-    """Times that overlap as they happen to, but not those of one subject; one that finds no room is left out."""
+    """Return times that overlap at random, except those of the same subject. A time for which there is no space is left
+    out.
+    """
     times: list[tuple[str, int, int]] = []
     for subject in subjects:
         for _ in range(TRIES):

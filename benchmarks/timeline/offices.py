@@ -1,4 +1,4 @@
-"""A graph like those of encyclopedias, with its names taken away: offices, awards, memberships."""
+"""Make a graph like those of encyclopedias, without its names: offices, awards, memberships."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ TRIES: Final = 50
 
 
 def strewn_offices(names: Sequence[str], relations: Sequence[str], wanted: int, span: range, rng: Random) -> list[Fact]:
-    """About so many facts in three manners, each with relations of its own.
+    """Return about ``wanted`` facts of three kinds. Each kind has its own relations.
 
-    Offices of an institution are held in succession, and some come back to them. An award goes to one entity a time,
-    and tells a point in time. Members overlap, and some still are. The first third of ``names`` are institutions.
+    Offices of an institution are held in succession, and some entities come back to them. An award goes to one entity
+    at a time, and has a point in time. Memberships overlap, and some still go on. The first third of ``names`` are
+    institutions.
     """
     institutions, people = names[: len(names) // 3], names[len(names) // 3 :]
     held, won, joined = relations[:2], relations[2:4], relations[4:]
@@ -37,7 +38,7 @@ def strewn_offices(names: Sequence[str], relations: Sequence[str], wanted: int, 
 
 
 def _succession(relation: str, where: str, people: Sequence[str], count: int, span: range, rng: Random) -> list[Fact]:
-    """Each begins when the one before ends; the last may still be there."""
+    """Return facts that each begin when the one before ends. The last may still go on."""
     cuts = sorted(rng.sample(span, min(count, len(span) - 1) + 1))
     facts: list[Fact] = []
     for start, end in pairwise(cuts):

@@ -1,7 +1,7 @@
-"""From a question's type and slots to calls of the paper's tools, and from what they give to an answer.
+"""Turn a question's type and slots into calls of the paper's tools, and their results into an answer.
 
-The planner stands where a language model does: it sees the question's words and what the tools show, and nothing else.
-What it gets wrong is therefore the tools' doing, or the store's.
+The planner takes the place of a language model. It sees only the question's words and the results of the tools. So its
+wrong answers come from the tools or the store.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNKNOWN: Final = "no information available"
 
 
 class Narrowed(TypedDict, total=False):
-    """Arguments of ``find_entity_contexts`` (figure 8) beside the three phrases."""
+    """The arguments of ``find_entity_contexts`` (figure 8) except the three phrases."""
 
     start_time: str
     end_time: str
@@ -42,7 +42,7 @@ class Arguments(Narrowed, total=False):
 
 
 class Tools(Protocol):
-    """Those of the paper's tools that the planner uses."""
+    """The paper's tools that the planner uses."""
 
     async def find_entity_contexts(self, **arguments: Unpack[Arguments]) -> Observation: ...
 
@@ -51,16 +51,16 @@ class Tools(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """An answer, and how many calls were made for it; the one that gives the answer is not counted."""
+    """An answer, and the number of calls for it. The call that outputs the answer is not counted."""
 
     answer: str
     calls: int
 
 
 async def answer(question: str, tools: Tools) -> Told:
-    """Answer a question with tools that nothing was asked of before.
+    """Answer a question. The tools must be new.
 
-    A question that cannot be read, and one whose facts are not found, is answered with :data:`UNKNOWN`.
+    The answer is :data:`UNKNOWN` if the question cannot be read, or if its facts are not found.
     """
     steps = _Steps(tools)
     try:
@@ -73,38 +73,38 @@ async def answer(question: str, tools: Tools) -> Told:
 
 
 class _NotFound(Exception):
-    """The tools do not have what a plan rests on."""
+    """The tools do not have the facts that a plan needs."""
 
 
 class _Steps:
-    """The calls of one plan."""
+    """Makes the calls of one plan, and counts them."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools, self.calls = tools, 0
 
     async def facts(self, pattern: Pattern, **narrowed: Unpack[Narrowed]) -> list[Triple]:
-        """The facts that a call shows."""
+        """Return the facts that a call shows."""
         return _triples(await self._observed(pattern, narrowed))
 
     async def first(self, pattern: Pattern, **narrowed: Unpack[Narrowed]) -> Triple:
-        """The first fact that a call shows.
+        """Return the first fact that a call shows.
 
         Raises:
-            _NotFound: it shows none.
+            _NotFound: the call shows no fact.
         """
         for triple in await self.facts(pattern, **narrowed):
             return triple
         raise _NotFound
 
     async def number(self, pattern: Pattern, **narrowed: Unpack[Narrowed]) -> int:
-        """What an aggregation counts."""
+        """Return the result of an aggregation."""
         counted = (await self._observed(pattern, narrowed)).number
         if counted is None:
             raise _NotFound
         return counted
 
     async def every(self, pattern: Pattern, narrowed: Narrowed) -> list[Triple]:
-        """All facts, by start, page by page."""
+        """Return all facts by start, read page by page."""
         found: list[Triple] = []
         while True:
             paged: Narrowed = {**narrowed, "ordering": "asc", "limit": PAGE, "offset": len(found)}
@@ -124,7 +124,7 @@ class _Steps:
 
 
 async def _neighbour(steps: _Steps, request: Request) -> str:
-    """When the other one was there, and who is nearest on that side of it."""
+    """Find the time of the other entity, and the entity that is nearest on one side of it."""
     anchor = await steps.first(_filled(request.pattern, request.other))
     nearest: Narrowed
     if request.side == "before":
@@ -132,7 +132,7 @@ async def _neighbour(steps: _Steps, request: Request) -> str:
     else:
         nearest = {"start_time": _iso(anchor.end), "start_operator": "ge", "ordering": "asc", "limit": 2}
     for triple in await steps.facts(request.pattern, **nearest):
-        if triple != anchor:  # a point in time ends no later than it begins
+        if triple != anchor:  # an anchor that is a point in time fits its own bounds
             return _asked(request.pattern, triple)
     raise _NotFound
 
@@ -155,20 +155,22 @@ async def _placed(steps: _Steps, request: Request) -> str:
 
 
 async def _one_at(steps: _Steps, request: Request) -> Triple:
-    """The fact that is the first, the second, or the last."""
+    """Return the first, the second, ... or the last fact."""
     if request.place is None:
         return await steps.first(request.pattern, ordering="desc", limit=1)
     return await steps.first(request.pattern, ordering="asc", limit=1, offset=request.place - 1)
 
 
 async def _at_event(steps: _Steps, request: Request) -> str:
-    """When the other thing happened, and who was there then."""
+    """Find the time of the other event, and the entity at that time."""
     assert request.event is not None
     return await _held_at(steps, request.pattern, _edge(await steps.first(request.event), request))
 
 
 async def _number(steps: _Steps, request: Request) -> str:
-    """How many overlap the bounds (figure 5); without them, where these do not count."""
+    """Count the facts that overlap the bounds (figure 5). If the bounds do not count, count those that overlap the
+    inside.
+    """
     first, last = request.times
     unique = "count_unique_subjects" if request.pattern.subject is None else "count_unique_objects"
     counted = await steps.number(
@@ -213,7 +215,7 @@ def _triples(observation: Observation) -> list[Triple]:
 
 
 def _filled(pattern: Pattern, entity: str | None) -> Pattern:
-    """The pattern with an entity in the place that is asked for."""
+    """Return the pattern with an entity in the place that is asked for."""
     return replace(pattern, subject=entity) if pattern.subject is None else replace(pattern, object=entity)
 
 
@@ -226,17 +228,17 @@ def _edge(triple: Triple, request: Request) -> str:
 
 
 def _iso(time: Interval | None) -> str:
-    """A year or a month as an ISO date is written.
+    """Return a year or a month as an ISO date.
 
     Raises:
-        _NotFound: it is open.
+        _NotFound: the time has no start.
     """
     start = _start(time)
     return f"{start:%Y-%m}" if time is not None and time.precision is Precision.MONTH else f"{start.year}"
 
 
 def _units(time: Interval | None) -> int:
-    """A year or a month as a number that may be subtracted."""
+    """Return a year or a month as a number that can be subtracted."""
     start = _start(time)
     return start.year * 12 + start.month if time is not None and time.precision is Precision.MONTH else start.year
 

@@ -1,4 +1,4 @@
-"""Questions of eight types over a timeline, each with the one answer that it has."""
+"""Make questions of eight types about a timeline, each with its only answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.timeline.facts import Fact, Line
 from benchmarks.timeline.graphs import SHAPES, GraphSettings, Timeline, timeline
 
 EACH: Final = 5
-"""Questions a graph."""
+"""The number of questions about each graph."""
 DRAWS: Final = 500
 GRAPHS: Final = 20
 PLACES: Final = {1: "first", 2: "second", 3: "third", gold.LAST: "last"}
@@ -24,7 +24,7 @@ EDGES: Final[tuple[gold.Edge, ...]] = ("start", "end")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question as it is put, and its answer; entities of a list are joined by ", " in their order."""
+    """A question and its answer. The entities of a list are joined by ", " in their order."""
 
     type: str
     text: str
@@ -40,14 +40,14 @@ class Asked:
 
 
 class Deck:
-    """What questions about a timeline are drawn from."""
+    """A timeline from which questions are drawn."""
 
     def __init__(self, timeline: Timeline, rng: Random) -> None:
         self.facts, self.calendar, self.rng = timeline.facts, timeline.calendar, rng
 
     @cached_property
     def lines(self) -> dict[Line, list[Fact]]:
-        """Every line of two facts and more, with its facts."""
+        """Return every line with at least two facts, and these facts."""
         found: dict[Line, list[Fact]] = {}
         for fact in self.facts:
             for line in (
@@ -58,12 +58,14 @@ class Deck:
         return {line: facts for line, facts in found.items() if len(facts) > 1}
 
     def line(self) -> tuple[Line, list[Fact]]:
-        """Any line, with its facts."""
+        """Draw a line, with its facts."""
         chosen = self.rng.choice(tuple(self.lines))
         return chosen, self.lines[chosen]
 
     def window(self, facts: Sequence[Fact]) -> tuple[int, int]:
-        """A stretch of some units; half of them begin where one of these facts ends, and end where one starts."""
+        """Draw a period of some units. Half of the periods begin when one of these facts ends, and end when another
+        starts.
+        """
         starts, ends = [fact.start for fact in facts], [fact.end for fact in facts if fact.end is not None]
         if ends and self.rng.random() < 1 / 2:
             first, last = self.rng.choice(ends), self.rng.choice(starts)
@@ -72,23 +74,23 @@ class Deck:
         return (first, last) if first < last else (last, first + 1)
 
     def time_of(self, fact: Fact) -> int:
-        """A time at which a fact holds; half of them its first or its last."""
+        """Draw a time at which a fact is true. Half of the times are its first or its last."""
         last = fact.start + 10 if fact.end is None else fact.end
         edges = fact.start if fact.end is None else self.rng.choice((fact.start, fact.end))
         return edges if self.rng.random() < 1 / 2 else self.rng.randint(fact.start, last)
 
     def put(self, texts: wordings.Wordings, **slots: object) -> str:
-        """One of these wordings."""
+        """Draw one of these wordings, and fill its slots."""
         text = self.rng.choice(texts).format(**slots, unit=self.calendar.unit)
         return text[0].upper() + text[1:]
 
     def put_of(self, line: Line, texts: wordings.Sided, **slots: object) -> str:
-        """One of these wordings about a line."""
+        """Draw one of these wordings for a line, and fill its slots."""
         return self.put(texts[line.known], relation=line.relation, entity=line.entity, **slots)
 
 
 Drawn = tuple[str, str | None]
-"""A question and its answer; ``None`` where the question must not be put."""
+"""A question and its answer, or ``None`` if the question must not be asked."""
 
 
 def before_after(deck: Deck) -> Drawn:
@@ -173,9 +175,10 @@ TYPES: Final[Mapping[str, Callable[[Deck], Drawn]]] = {
 
 
 def asked(count: int, seed: int, settings: GraphSettings) -> Iterator[Asked]:
-    """So many questions, :data:`EACH` a graph: types in turn, and shapes in turn, so that every pair is met alike.
+    """Yield timelines with ``count`` questions in total, :data:`EACH` for a graph.
 
-    The same seed gives the same graphs and questions, whatever the number of them.
+    Types and shapes alternate, so that all pairs of them are equally frequent. The same seed makes the same graphs and
+    questions, whatever their number is.
     """
     types = tuple(TYPES)
     for graph, first in enumerate(range(0, count, EACH)):
@@ -185,14 +188,16 @@ def asked(count: int, seed: int, settings: GraphSettings) -> Iterator[Asked]:
 
 
 def _asked(shape: str, wanted: Sequence[str], settings: GraphSettings, rng: Random) -> Asked:
-    """A graph over which a question of each of these types can be put; another graph where it cannot."""
+    """Return a graph with a question of each of these types. If a graph does not have all of them, another graph is
+    tried.
+    """
     for _ in range(GRAPHS):
         made = timeline(shape, settings, rng)
         questions = [_question(type_, Deck(made, rng)) for type_ in wanted]
         found = tuple(question for question in questions if question is not None)
         if len(found) == len(questions) == len({question.text for question in found}):
             return Asked(timeline=made, questions=found)
-    raise ValueError(f"no {shape} graph of about {settings.facts} facts has all of: {', '.join(wanted)}")
+    raise ValueError(f"no {shape} graph of about {settings.facts} facts has all these types: {', '.join(wanted)}")
 
 
 def _question(type_: str, deck: Deck) -> Question | None:

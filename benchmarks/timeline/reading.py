@@ -1,4 +1,4 @@
-"""What a question asks for, read from its words alone: its type and its slots."""
+"""Read the type and the slots of a question from its words alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.timeline.facts import MONTHS
 
 
 class Wanted(Enum):
-    """The eight types, by what has to be found."""
+    """The eight types of questions, by the thing that has to be found."""
 
     NEIGHBOUR = auto()
     AT_TIME = auto()
@@ -25,7 +25,7 @@ class Wanted(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """A predicate and what is known of its ends; what is asked for is ``None``."""
+    """A predicate, and its subject or object as far as they are known. ``None`` is in the place that is asked for."""
 
     predicate: str
     subject: str | None = None
@@ -36,10 +36,10 @@ class Pattern:
 class Request:
     """A question's type and slots.
 
-    ``other`` is the entity whose neighbour is asked for, ``event`` what else happened at the time. ``times`` are ISO
-    dates as exact as the question has them. ``edge`` is the start or the end that is asked for, or that of the event.
-    ``place`` counts from 1 and is ``None`` for the last. ``inclusive`` says whether what only touches the bounds
-    counts, ``each_once`` whether an entity counts once.
+    ``other`` is the entity whose neighbour is asked for. ``event`` is another event at the same time. ``times`` are ISO
+    dates with the precision of the question. ``edge`` is the start or the end that is asked for, or that of the event.
+    ``place`` counts from 1 and is ``None`` for the last. ``inclusive`` is true if facts that only touch the bounds
+    count. ``each_once`` is true if an entity counts once.
     """
 
     wanted: Wanted
@@ -56,14 +56,14 @@ class Request:
 
 
 class Unreadable(ValueError):
-    """A question whose words fit nothing that is known."""
+    """The words of a question do not fit any known type."""
 
 
 def read(question: str) -> Request:
     """Read a question.
 
     Raises:
-        Unreadable: it names no relation, or asks for nothing that is known.
+        Unreadable: the question names no relation, or has no known type.
     """
     event = _EVENT.search(question)
     rest = question if event is None else question[: event.start()] + question[event.end() :]

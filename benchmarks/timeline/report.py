@@ -1,4 +1,4 @@
-"""What came of a run: exact match by type and by shape, calls, times, and where the figures come from."""
+"""The report of a run: exact match by type and by shape, calls, times, and the origin of the figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from recollect_lab.reports.table import align_columns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A question, what was answered with the tools, and what from one retrieval; ``seconds`` is the first of them."""
+    """A question, the answer with the tools (``told``), and the answer from one retrieval (``single``).
+
+    ``seconds`` is the time of the answer with the tools.
+    """
 
     graph: int
     shape: str
@@ -36,7 +39,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seconds:
-    """Where the time of a run went: making up, retaining, planning with the tools, the baseline, all."""
+    """The time of a run by its parts: making timelines, retaining, asking with the tools, the baseline, and the
+    total.
+    """
 
     making: float
     retaining: float
@@ -47,7 +52,7 @@ class Seconds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A row a question, in the order in which they were put; the tools count ``triples`` of the ``facts``."""
+    """A row for each question, in the order of asking. ``triples`` is the number of ``facts`` that the tools count."""
 
     rows: Sequence[Row]
     graphs: int
@@ -82,7 +87,9 @@ class Report:
         )
 
     def to_table(self) -> str:
-        """A line a type and one for all: exact match with the tools and with one retrieval, calls a question."""
+        """Return a table with a line for each type and one for all: exact match in both ways, and calls for a
+        question.
+        """
         header = ("type", "questions", "exact match", "one retrieval", "calls")
         return align_columns([header, *(_line(name, rows) for name, rows in self._by_type())])
 
@@ -90,7 +97,7 @@ class Report:
         return self._by(lambda row: row.type)
 
     def _by(self, key: Callable[[Row], str]) -> list[tuple[str, list[Row]]]:
-        """Rows by what they have in common, and all of them."""
+        """Return the rows in groups by a key, and a group of all rows."""
         groups: dict[str, list[Row]] = {}
         for row in self.rows:
             groups.setdefault(key(row), []).append(row)

@@ -1,4 +1,4 @@
-"""Ask questions about synthetic timelines, each timeline in a bank of its own."""
+"""Ask questions about synthetic timelines. Each timeline has its own bank."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOLD_EVERY: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is asked; ``load`` is the machine's load average over the last minute when the run began."""
+    """The settings of a run. ``load`` is the machine's load average over the last minute when the run began."""
 
     questions: int
     seed: int
@@ -39,7 +39,7 @@ class Options:
 
 
 class Stopwatch:
-    """Seconds by what they were spent on."""
+    """Adds up seconds by activity."""
 
     def __init__(self) -> None:
         self.spent = {"making": 0.0, "retaining": 0.0, "asking": 0.0, "one_retrieval": 0.0}
@@ -54,14 +54,14 @@ class Stopwatch:
 
 
 async def run(options: Options) -> Report:
-    """Put all questions, with the tools and with one retrieval; tells on stderr how far it is."""
+    """Ask all questions, with the tools and with one retrieval. Report the progress on stderr."""
     began, at, watch = time.perf_counter(), datetime.now(UTC), Stopwatch()
     with watch.on("making"):
         made = tuple(asked(options.questions, options.seed, options.graphs))
     rows: list[Row] = []
     triples = 0
     async with Memory.open(":memory:", recipe=RECIPE, model="none") as memory:
-        await (await memory.bank("warm")).recall("hello")  # so that reading the embedder is in no figure
+        await (await memory.bank("warm")).recall("hello")  # so that no figure includes loading the embedder
         for number, one in enumerate(made):
             name = f"graph{number}"
             bank = await memory.bank(name)
@@ -103,7 +103,7 @@ async def _row(bank: Bank, graph: int, shape: str, question: Question, watch: St
 
 
 async def _triples(bank: Bank, facts: Iterable[Fact]) -> int:
-    """Return how many facts the bank holds, as its tools count them."""
+    """Return the number of facts in the bank, as its tools count them."""
     tools = cast(Toolkit, bank.tools())
     predicates = sorted({f"was the {fact.relation} of" for fact in facts})
     counted = [await tools.find_entity_contexts(predicate=one, aggregation="count") for one in predicates]
@@ -116,7 +116,9 @@ def _provenance(options: Options, made: Iterable[Asked], at: datetime) -> dict[s
 
 
 def fingerprint(made: Iterable[Asked]) -> str:
-    """SHA-256 over all sentences, questions and answers, in hexadecimal: the same one was measured on the same."""
+    """Return the SHA-256 of all sentences, questions and answers, in hexadecimal. It is the same for the same
+    questions.
+    """
     digest = hashlib.sha256()
     for one in made:
         told = (sentence(fact, one.timeline.calendar) for fact in one.timeline.facts)

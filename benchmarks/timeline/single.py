@@ -1,4 +1,4 @@
-"""What one retrieval can do: the same planner over the ten facts that BM25 finds for a question, and no more."""
+"""The baseline with one retrieval: the same planner over only the ten facts that BM25 finds for a question."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from recollect.text.time_expressions.iso import parse_iso_date
 
 
 class OneRetrieval:
-    """The planner's tools over the facts that a question's own words have brought, each call answered from these."""
+    """The planner's tools over the facts that one search with the question's words found. All calls use only these
+    facts.
+    """
 
     def __init__(self, tools: Toolkit, question: str) -> None:
         self._tools, self._question = tools, question
         self._found: tuple[NumberedItem, ...] | None = None
 
     async def find_entity_contexts(self, **arguments: Unpack[Arguments]) -> Observation:
-        """What of the retrieved facts fits, as the tool would tell it."""
+        """Return the retrieved facts that fit, in the form of the real tool."""
         if self._found is None:
             self._found = (await self._tools.lexical_retrieve(query=self._question)).facts
         fitting = _ordered([one for one in self._found if _fits(one, arguments)], arguments.get("ordering"))

@@ -1,4 +1,4 @@
-"""Facts of a timeline as a bank is given them, and as sentences, in no order."""
+"""Write the facts of a timeline as facts for a bank, and as sentences."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from recollect import Interval
 from recollect.text.time_expressions.iso import parse_iso_date
 
 TOLD_AT: Final = datetime(2024, 1, 1, 9, tzinfo=UTC)
-"""After all that is told, so that nothing is told before it was."""
+"""The time at which the first fact is mentioned. It is after all facts, so that no fact is mentioned before it is
+true.
+"""
 
 
 def sentence(fact: Fact, calendar: Calendar) -> str:
-    """Return a sentence such as "E92 was the R17 of E69 from 1980 to 1984."; "in 1980" for one unit, "since 1980" for
-    what still is.
+    """Return a sentence such as "E92 was the R17 of E69 from 1980 to 1984."
+
+    The time is "in 1980" if it is one unit, and "since 1980" if the fact is still true.
     """
     said = f"{fact.subject} was the {fact.relation} of {fact.object}"
     start = calendar.spoken(fact.start)
@@ -27,7 +30,7 @@ def sentence(fact: Fact, calendar: Calendar) -> str:
 
 
 def statements(facts: Iterable[Fact], calendar: Calendar) -> list[recollect.Fact]:
-    """Return the facts as they are given to a bank, as told one a second."""
+    """Return the facts for a bank. They are mentioned one second apart."""
     return [
         recollect.Fact(
             id=str(number),

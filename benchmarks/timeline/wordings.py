@@ -1,4 +1,4 @@
-"""How questions are put: several wordings of each type, for both sides of a line."""
+"""The wordings of questions: several for each type and for both sides of a line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 Wordings = tuple[str, ...]
 Sided = dict[str, Wordings]
-"""By which side of the line is known: its object, or its subject."""
+"""Wordings by the side of the line that is known: its object, or its subject."""
 
 BEFORE_AFTER: Final[Sided] = {
     "object": (
@@ -44,7 +44,7 @@ WHAT_TIME: Final[Sided] = {
         "Find the {unit} in which the time of {subject} as the {relation} of {object} ended.",
     ),
 }
-"""By what is asked for: the start or the end."""
+"""Wordings by the time that is asked for: the start or the end."""
 
 FIRST_LAST: Final[Sided] = {
     "object": (

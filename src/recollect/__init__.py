@@ -1,4 +1,4 @@
-"""Long-term memory for language-model agents: keeps every word, finds the right ones, needs no model."""
+"""Long-term memory for language-model agents. It keeps every word, finds the right ones, and needs no model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # numpy and the store are loaded on first use, so that importing recollect costs next to nothing.
+    # numpy and the store are imported on first use, so that importing recollect is fast.
     if name == "Memory":
         from recollect.app import Memory
 

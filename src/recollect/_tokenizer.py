@@ -1,8 +1,8 @@
-"""The tokenizer that comes inside wordllama's wheel: a leaf that `text` and `models` both lean on.
+"""The tokenizer that is inside the wheel of wordllama. Both ``text`` and ``models`` import this module.
 
-The files are found and read without importing wordllama. Importing it takes half a second (it pulls in requests,
-pydantic and its own clustering code) and calls ``logging.basicConfig``, which is not a library's business; the
-tokenizer itself is read in well under a tenth. Nothing is ever downloaded.
+The files are found and read without importing wordllama. Importing it takes half a second, because it imports requests,
+pydantic and its own clustering code. It also calls ``logging.basicConfig``, which a library must not do. Reading the
+tokenizer itself takes well under a tenth of a second. Nothing is ever downloaded.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ BATCH_CHARACTERS = 1_000_000
 MAX_CACHED_COUNTS = 4096
 MAX_CACHED_WORDS = 32_768
 MAX_WORD_CHARACTERS = 32
-_BLANK = "▁"  # what the tokenizer puts for a blank
+_BLANK = "▁"  # the tokenizer replaces a blank by this
 
 _loading = threading.Lock()
-_counts: dict[int, int] = {}  # by hash, so that no text is held here
-_words: dict[str, list[int]] = {}  # the tokens of words met before
+_counts: dict[int, int] = {}  # by the hash of the text, so that no text is kept in memory
+_words: dict[str, list[int]] = {}  # the tokens of known words
 
 
 def is_wordllama_installed() -> bool:
-    """Return whether wordllama is installed: there are platforms for which it has no wheel."""
+    """Return true if wordllama is installed. It has no wheel for some platforms."""
     return _is_installed(PACKAGE)
 
 
@@ -46,7 +46,7 @@ def _is_installed(package: str) -> bool:
 
 
 def find_wordllama_folder() -> Path:
-    """The folder of the installed wordllama package, found without importing it.
+    """Return the folder of the installed wordllama package without importing it.
 
     Raises:
         ModelUnavailable: wordllama is not installed.
@@ -54,15 +54,16 @@ def find_wordllama_folder() -> Path:
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelUnavailable(
-            "wordllama, which carries the default tokenizer and embedder, is missing; run: pip install recollect"
+            "wordllama, which contains the default tokenizer and embedder, is missing. Run: pip install recollect"
         )
     return Path(next(iter(spec.submodule_search_locations)))
 
 
 def load_tokenizer() -> Tokenizer:
-    """The Llama 2 tokenizer of wordllama, read once a process and shared: do not change its settings.
+    """Return the Llama 2 tokenizer of wordllama. It is read once in a process and shared, so do not change its
+    settings.
 
-    It neither pads nor truncates, and encoding with it is thread-safe.
+    It neither pads nor truncates. Several threads can encode with it.
 
     Raises:
         ModelUnavailable: the package or its file is missing or cannot be read.
@@ -73,12 +74,12 @@ def load_tokenizer() -> Tokenizer:
 
 @cache
 def _read_tokenizer() -> Tokenizer:
-    from tokenizers import Tokenizer  # 25 ms that only those who count or embed should pay
+    from tokenizers import Tokenizer  # imported here, because it takes 25 ms
 
     path = find_wordllama_folder() / TOKENIZER_FILE
     try:
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as exc:  # tokenizers raises a bare Exception for any file that it cannot read
+    except Exception as exc:  # tokenizers raises a plain Exception for any file that it cannot read
         raise ModelUnavailable(f"no tokenizer can be read from {path} ({exc}); reinstall wordllama") from exc
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -86,10 +87,10 @@ def _read_tokenizer() -> Tokenizer:
 
 
 def encode(texts: Sequence[str]) -> list[list[int]]:
-    """The tokens of texts as they are, special tokens not added: one list of numbers a text.
+    """Return the tokens of each text as a list of numbers, without special tokens.
 
-    A text is encoded word by word, and words that were met before are looked up: ten times as fast as the tokenizer,
-    with the same result. All texts are held at once: hand in a batch of :func:`split_batches`.
+    A text is encoded word by word, and known words are looked up. This is ten times as fast as the tokenizer, and the
+    result is the same. All texts are in memory at the same time, so pass a batch of :func:`batches`.
 
     Raises:
         ModelUnavailable: the tokenizer could not be loaded.
@@ -104,18 +105,19 @@ def encode(texts: Sequence[str]) -> list[list[int]]:
 
 
 def _split_words(text: str) -> list[str]:
-    """A text's words, or the text itself where those cannot be encoded apart.
+    """Return the words of a text, or the whole text if its words cannot be encoded separately.
 
-    No token of the vocabulary goes on behind a blank, so that a single one parts tokens; a run of blanks may be one.
-    Nor are the marks of special tokens ("<s>") words like others.
+    No token of the vocabulary continues after a blank, so a single blank separates tokens. A run of blanks may be one
+    token. The marks of special tokens ("<s>") cannot be encoded like other words.
     """
     return text.split(" ") if has_separable_words(text) else [text]
 
 
 def has_separable_words(text: str) -> bool:
-    """Whether a text's words can be encoded apart: the tokens of two such texts with a blank between are those of each.
+    """Return true if the words of a text can be encoded separately.
 
-    A line's end is a token of its own besides, whatever it stands behind.
+    If two such texts are joined by a blank, the tokens are those of the first and then those of the second. A line end
+    is always its own token.
     """
     if not text or "  " in text or "<" in text or _BLANK in text:
         return False
@@ -123,7 +125,7 @@ def has_separable_words(text: str) -> bool:
 
 
 def _encode_pieces(pieces: set[str]) -> dict[str, list[int]]:
-    """The tokens of these pieces, and of others; short ones are remembered."""
+    """Return a mapping with the tokens of these pieces, and of others. Short pieces are remembered."""
     global _words
     known = _words
     fresh = [piece for piece in pieces if piece not in known]
@@ -138,17 +140,24 @@ def _encode_pieces(pieces: set[str]) -> dict[str, list[int]]:
 
 
 def find_cached_count(text: str) -> int | None:
-    """How many tokens a text has, if it was encoded lately: what is embedded is counted right afterwards."""
+    """Return the number of tokens of a text that was encoded lately, or ``None``.
+
+    Texts are counted right after they are embedded, so most counts are known.
+    """
     return _counts.get(hash(text))
 
 
 def replace_surrogates(text: str) -> str:
-    """The text with a "?" for every lone surrogate: JSON may carry them, tokenizers and UTF-8 do not."""
+    """Return the text with "?" for every lone surrogate. JSON may contain them, but tokenizers and UTF-8 do not accept
+    them.
+    """
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def split_batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Cut texts, in order, into runs of at most 1,024 texts and a million characters, so that memory is bounded."""
+    """Yield texts, in order, in batches of at most 1,024 texts and a million characters, so that memory use is
+    bounded.
+    """
     start = characters = 0
     for end, text in enumerate(texts):
         if end - start == BATCH_TEXTS or characters + len(text) > BATCH_CHARACTERS:

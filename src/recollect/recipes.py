@@ -1,4 +1,4 @@
-"""Recipes: how a bank keeps, finds and answers. A paper is a line here, an ablation one changed field."""
+"""The recipes: named ways to retain, to recall and to answer. An ablation of a paper is one changed field."""
 
 from __future__ import annotations
 
@@ -44,27 +44,32 @@ from recollect.retain.segments import SegmentSettings
 OwnModel = Literal["model"]
 
 GROUP: Final = "recollect.recipes"
-"""The group of entry points by which other packages bring recipes."""
+"""The group of entry points for recipes of other packages."""
 
 
 def make_turn_encoder(dependencies: Dependencies, settings: EncodeSettings | None = None) -> TurnEncoder:
-    """Make the encoder that calls no model: turns with their times, names and links, and segments where asked for."""
+    """Return the encoder that calls no model. It makes turns with their times, names and links, and segments if
+    requested.
+    """
     return TurnEncoder(dependencies.embedder, names=dependencies.names, settings=settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """A named way to keep, to find and to answer.
+    """A named way to retain, to recall and to answer.
 
-    ``consolidate`` are in the order in which their work builds on each other. They, ``answer`` and ``reflect`` need a
-    language model; without one a bank keeps the jobs that they would do, unless ``has_background_work`` is false: then
-    nothing waits for a model, and ``backfill`` catches up where there is one later. ``recall`` says how single items
-    are found; ``retrieve`` is built over that, where a recipe finds more than single items; ``reflect`` rests on single
-    items always. ``model_reads_time`` asks the model for the times in questions that the rules cannot read, where no
-    other time reader is given. Where ``answers_with_model`` is false, ``answer`` is asked without a model too.
+    ``consolidate`` are in the order in which their work builds on each other. ``consolidate``, ``answer`` and
+    ``reflect`` need a language model. Without a model, a bank queues the jobs for ``consolidate``. If ``queues`` is
+    false, it does not queue them, and ``reread`` catches up when there is a model.
 
-    ``tools`` are behind ``bank.tools``, ``beliefs`` behind ``bank.opinions`` and ``bank.add_background``, and
-    ``calibrator`` behind ``bank.calibrate``; with ``None`` a recipe does not offer it, and the bank says so.
+    ``recall`` are the settings for the search of single items. ``retrieve`` builds another retriever on top, for
+    recipes that find more than single items. ``reflect`` always uses single items. If ``model_reads_time`` is true and
+    no time reader is given, the model reads the times in questions that the rules cannot read. If
+    ``answers_with_model`` is false, ``answer`` is also called without a model.
+
+    ``tools`` provides ``bank.tools``. ``beliefs`` provides ``bank.opinions`` and ``bank.add_background``.
+    ``calibrator`` provides ``bank.calibrate``. If one of them is ``None``, the recipe does not offer this, and the bank
+    raises an error.
     """
 
     name: str
@@ -113,7 +118,7 @@ _registered: dict[str, Recipe] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedRecipe:
-    """A recipe that can be named: who brings it, and why it cannot be used, where that is so."""
+    """A recipe with a name and the package that it comes from. ``problem`` says why it cannot be used, if so."""
 
     name: str
     package: str
@@ -121,28 +126,30 @@ class ListedRecipe:
 
 
 def register_recipe(recipe: Recipe) -> None:
-    """Make a recipe known by its name in this process; an entry point does the same for every process.
+    """Register a recipe by its name in this process. An entry point registers a recipe for every process.
 
     Raises:
-        InvalidInput: the name is taken.
+        InvalidInput: another recipe has this name.
     """
     if recipe.name in RECIPES or recipe.name in _registered or recipe.name in _entry_points():
-        raise InvalidInput(f"the name {recipe.name!r} is taken by another recipe; give yours a name of its own")
+        raise InvalidInput(f"the name {recipe.name!r} is taken by another recipe. Choose another name")
     _registered[recipe.name] = recipe
 
 
 def get_recipe(name: str) -> Recipe:
-    """Return the recipe of a name: ours, one that was registered, or another package's.
+    """Return a recipe by its name: a recipe of recollect, a registered one, or one of another package.
 
     Raises:
-        InvalidInput: there is none of that name, or the package that brings it cannot be used.
+        InvalidInput: there is no recipe of this name, or its package cannot be used.
     """
     known = RECIPES.get(name) or _registered.get(name)
     if known is not None:
         return known
     points = _entry_points()
     if name not in points:
-        raise InvalidInput(f"no recipe {name!r}; there are: {', '.join((*RECIPES, *_registered, *points))}")
+        raise InvalidInput(
+            f"there is no recipe {name!r}. The recipes are: {', '.join((*RECIPES, *_registered, *points))}"
+        )
     problem = _find_problem(name, points[name])
     if problem is not None:
         raise InvalidInput(f"the recipe {name!r} of {_join_packages(points[name])} cannot be used: {problem}")
@@ -151,7 +158,10 @@ def get_recipe(name: str) -> Recipe:
 
 
 def list_recipes() -> tuple[ListedRecipe, ...]:
-    """Return every recipe that can be named: ours, those registered, those of other packages, broken ones included."""
+    """Return all recipes that have a name: those of recollect, registered ones and those of other packages.
+
+    Recipes that cannot be used are included.
+    """
     ours = [ListedRecipe(name=name, package="recollect") for name in RECIPES]
     registered = [ListedRecipe(name=name, package="this program") for name in _registered]
     others = [
@@ -162,7 +172,7 @@ def list_recipes() -> tuple[ListedRecipe, ...]:
 
 
 def _entry_points() -> dict[str, tuple[EntryPoint, ...]]:
-    """Return what other packages bring, by name; nothing is imported yet."""
+    """Return the entry points of other packages by name. Nothing is imported yet."""
     found: dict[str, tuple[EntryPoint, ...]] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda one: (one.name, one.value)):
         found[point.name] = (*found.get(point.name, ()), point)
@@ -170,19 +180,19 @@ def _entry_points() -> dict[str, tuple[EntryPoint, ...]]:
 
 
 def _find_problem(name: str, points: Sequence[EntryPoint]) -> str | None:
-    """Return why another package's recipe cannot be used; ``None`` where it can."""
+    """Return the reason why another package's recipe cannot be used, or ``None`` if it can be used."""
     if name in RECIPES:
-        return "recollect has a recipe of that name; another needs a name of its own"
+        return "recollect has a recipe of this name. The package must choose another name"
     if len(points) > 1:
-        return "several packages bring a recipe of that name; uninstall all but one"
+        return "several packages have a recipe of this name. Uninstall all but one"
     try:
         recipe = points[0].load()
     except Exception as exc:  # whatever another package raises while it is imported
         return f"{type(exc).__name__}: {exc}"
     if not isinstance(recipe, Recipe):
-        return f"{points[0].value} is no recollect.recipes.Recipe"
+        return f"{points[0].value} is not a recollect.recipes.Recipe"
     if recipe.name != name:
-        return f"{points[0].value} calls itself {recipe.name!r}; an entry point has the name of its recipe"
+        return f"{points[0].value} has the name {recipe.name!r}. An entry point must have the name of its recipe"
     return None
 
 
@@ -209,9 +219,10 @@ class AssembledRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchModels:
-    """The models that a memory searches with.
+    """The models for the search of a memory.
 
-    ``time_reader`` reads times in questions that the rules could not; ``"model"`` is the bank's own language model.
+    ``time_reader`` reads times in questions that the rules cannot read. ``"model"`` means the bank's own language
+    model.
     """
 
     embedder: Embedder
@@ -226,7 +237,9 @@ def assemble_recipe(
     names: DirectoryCache,
     clock: Callable[[], datetime],
 ) -> AssembledRecipe:
-    """Put a recipe together for one bank; ``model`` is the one that keeps its ledger, ``names`` are what it knows."""
+    """Make the parts of a recipe for one bank. ``model`` writes the bank's ledger, and ``names`` are the names in the
+    bank.
+    """
     tempr = TemprRetriever(
         search_models.embedder,
         reranker=search_models.reranker,
@@ -243,7 +256,7 @@ def assemble_recipe(
         has_background_work=recipe.has_background_work,
         answer=recipe.answer(dependencies),
         answers_with_model=recipe.answers_with_model,
-        reflect=recipe.reflect(single),  # an opinion rests on items, and can be told from which it came
+        reflect=recipe.reflect(single),  # an opinion needs single items as its evidence
         tools=recipe.tools and recipe.tools(single),
         beliefs=recipe.beliefs and recipe.beliefs(single),
         calibrator=recipe.calibrator and recipe.calibrator(single),

@@ -1,7 +1,7 @@
-"""The same without ``await``: :class:`Memory` and :class:`Bank` for programs that are not asynchronous.
+"""The synchronous facade: :class:`Memory` and :class:`Bank` for programs without ``await``.
 
-Every call runs on an event loop in a thread of the memory's own and waits for it there, so that it works in a script,
-in several threads, and inside a running loop (Jupyter) alike::
+Every call runs on an event loop in a thread of the memory, and waits for the result. So it works in a script, in
+several threads, and inside a running loop (Jupyter)::
 
     from recollect.sync import Memory
 
@@ -9,7 +9,7 @@ in several threads, and inside a running loop (Jupyter) alike::
         bank = memory.bank("ada")
         found = bank.recall("When did Ada adopt Toby?")
 
-Nothing is written twice: a method is the asynchronous one, with its name, signature and docstring.
+No method is written twice: each is the asynchronous one, with its name, signature and docstring.
 """
 
 from __future__ import annotations
@@ -43,31 +43,31 @@ _CLOSED = "the memory is closed; open it again with Memory.open()"
 
 
 class _Loop:
-    """An event loop in a thread of its own."""
+    """Runs an event loop in its own thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._closed = False
         self._left: WeakSet[AsyncGenerator[Any, None]] = WeakSet()
         started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-        # A daemon, so that a program that forgets to close still ends; what was acknowledged is on the disk.
+        # A daemon thread: a program ends even if it does not close the memory. Acknowledged writes are on the disk.
         self._thread = threading.Thread(target=_serve, args=(started,), name="recollect", daemon=True)
         self._thread.start()
         self._loop, self._stop = started.result()
 
     def call(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object, **kwargs: object) -> T:
-        """Run a coroutine function on the loop, and wait for what it gives.
+        """Run a coroutine function on the loop, and return its result.
 
         Raises:
-            StoreError: the loop has ended, or ended meanwhile.
-            RecollectError: the caller is the loop's own thread, which cannot wait for itself.
+            StoreError: the loop has ended, or it ended during the call.
+            RecollectError: the caller is the thread of the loop, which cannot wait for itself.
         """
         if threading.current_thread() is self._thread:
             raise RecollectError(
                 "a synchronous memory was used from within itself, for example by import_(other.export()); "
-                "make a list of it first"
+                "make a list of the lines first"
             )
-        with self._lock:  # nothing is handed in after the loop was told to end
+        with self._lock:  # no call is added after the loop was asked to end
             if self._closed:
                 raise StoreError(_CLOSED)
             future = asyncio.run_coroutine_threadsafe(function(*args, **kwargs), self._loop)
@@ -76,17 +76,17 @@ class _Loop:
         except CancelledError:
             raise StoreError(_CLOSED) from None
         except BaseException:
-            future.cancel()  # after Ctrl-C, what nobody waits for must not go on
+            future.cancel()  # after Ctrl-C, a call for which nobody waits must not go on
             raise
 
     def abandon(self, iterator: AsyncIterator[Any]) -> None:
-        """Keep in mind an iterator that may be left before its end."""
+        """Remember an iterator that the caller may leave before its end."""
         if isinstance(iterator, AsyncGenerator):
             with self._lock:
                 self._left.add(iterator)
 
     async def close_abandoned(self) -> None:
-        """End what iterators that were left would go on with; one that is being read ends with the loop."""
+        """Close the iterators that the caller has left. An iterator that is being read ends with the loop."""
         with self._lock:
             left = list(self._left)
         for iterator in left:
@@ -98,7 +98,7 @@ class _Loop:
         return self._closed
 
     def close(self) -> None:
-        """End the loop and its thread; what is still running is cancelled."""
+        """End the loop and its thread. Running calls are cancelled."""
         with self._lock:
             if self._closed:
                 return
@@ -117,7 +117,7 @@ def _serve(started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> 
 
 
 class _Facade(Generic[A]):
-    """What runs on the loop, and the loop."""
+    """An asynchronous object, and the loop that it runs on."""
 
     def __init__(self, inner: A, loop: _Loop) -> None:
         self._inner, self._loop = inner, loop
@@ -126,7 +126,7 @@ class _Facade(Generic[A]):
 def _make_blocking(
     method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[_Facade[A], P], T]:
-    """A coroutine method as one that waits."""
+    """Return a coroutine method as a method that waits."""
 
     @wraps(method)
     def call(self: _Facade[A], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -138,7 +138,9 @@ def _make_blocking(
 def _make_iterating(
     method: Callable[Concatenate[A, P], AsyncIterator[T]], batch: int = _BATCH
 ) -> Callable[Concatenate[_Facade[A], P], Iterator[T]]:
-    """A method that gives an asynchronous iterator as one that gives a plain one, so many values at a time."""
+    """Return a method with an asynchronous iterator as one with a plain iterator. It reads ``batch`` values at a
+    time.
+    """
 
     @wraps(method)
     def call(self: _Facade[A], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
@@ -167,10 +169,10 @@ class Toolkit(_Facade[AsyncToolkit]):
 
 
 class OtherTools(_Facade[AgentTools]):
-    """Another package's tools over a bank (:class:`recollect.ports.AgentTools`) without ``await``."""
+    """The tools of another package over a bank (:class:`recollect.ports.AgentTools`) without ``await``."""
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the tools have of that name; a coroutine method as one that waits."""
+        """Return an attribute of the tools. A coroutine method is returned as a method that waits."""
         found = getattr(self._inner, name)
         return partial(self._loop.call, found) if iscoroutinefunction(found) else found
 
@@ -178,7 +180,7 @@ class OtherTools(_Facade[AgentTools]):
 def _wrap_tools(
     method: Callable[Concatenate[AsyncBank, P], AgentTools],
 ) -> Callable[Concatenate[_Facade[AsyncBank], P], Toolkit | OtherTools]:
-    """A method that gives tools as one that gives tools that wait."""
+    """Return a method that returns tools as one whose tools wait."""
 
     @wraps(method)
     def call(self: _Facade[AsyncBank], /, *args: P.args, **kwargs: P.kwargs) -> Toolkit | OtherTools:
@@ -189,7 +191,7 @@ def _wrap_tools(
 
 
 class Bank(_Facade[AsyncBank]):
-    """A bank of memories: :class:`recollect.Bank` without ``await``. Safe for threads."""
+    """A bank of memories: :class:`recollect.Bank` without ``await``. Threads can share it."""
 
     @property
     def name(self) -> str:
@@ -197,15 +199,15 @@ class Bank(_Facade[AsyncBank]):
 
     @property
     def asynchronous(self) -> AsyncBank:
-        """The same bank with ``await``, which is for its own loop alone: for what :meth:`run` is given."""
+        """Return the same bank with ``await``. It works only on its own loop, in functions given to :meth:`run`."""
         return self._inner
 
     def run(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
-        """Run a coroutine function where the bank lives, and wait for what it gives.
+        """Run a coroutine function on the bank's loop, and return its result.
 
         Raises:
             StoreError: the memory is closed.
-            RecollectError: this is called from there.
+            RecollectError: the caller already runs on the bank's loop.
         """
         return self._loop.call(function, *args)
 
@@ -246,7 +248,7 @@ class Bank(_Facade[AsyncBank]):
 def _wrap_bank(
     method: Callable[Concatenate[A, P], Coroutine[Any, Any, AsyncBank]],
 ) -> Callable[Concatenate[_Facade[A], P], Bank]:
-    """A coroutine method that gives a bank as one that waits, and gives a bank that waits."""
+    """Return a coroutine method that returns a bank as one that waits and returns a synchronous bank."""
 
     @wraps(method)
     def call(self: _Facade[A], /, *args: P.args, **kwargs: P.kwargs) -> Bank:
@@ -283,18 +285,18 @@ class Memory(_Facade[BaseMemory]):
         self.close()
 
     def close(self) -> None:
-        """Close every bank and end the thread; nothing that was acknowledged depends on it."""
+        """Close every bank and end the thread. All acknowledged writes are already stored."""
         if self._loop.closed:
             return
         try:
-            self._loop.call(self._loop.close_abandoned)  # while there are banks to write down what it has cost
+            self._loop.call(self._loop.close_abandoned)  # while the banks can still record the cost
             self._loop.call(self._inner.close)
         finally:
             self._loop.close()
 
 
 def _iterate(loop: _Loop, iterator: AsyncIterator[T], batch: int) -> Iterator[T]:
-    """An asynchronous iterator as a plain one; some values at a time, since each visit to the loop has its price."""
+    """Yield the values of an asynchronous iterator, read in batches because each call to the loop has a cost."""
     loop.abandon(iterator)
     try:
         while values := loop.call(_take, iterator, batch):

@@ -62,7 +62,7 @@ def test_export_to_a_pipe_and_import_from_one(process, filled):
     assert exported.code == 0
     assert {json.loads(line)["type"] for line in exported.out.splitlines()} >= {"bank", "message", "item"}
     done = process("import", "-", "--bank", "copy", "--embedder", "wordllama-128", stdin=exported.out.encode())
-    assert (done.code, done.out) == (0, "took in 4 messages and 4 items into bank copy\n")
+    assert (done.code, done.out) == (0, "imported 4 messages and 4 items into bank copy\n")
 
 
 def test_a_failed_export_leaves_no_file(cli, filled, tmp_path):
@@ -113,7 +113,7 @@ def test_merges_are_listed_and_undone(cli):
     assert [merge["surface"] for merge in merges] == ["Marta Kowalskaa"]
     assert "Marta Kowalskaa" in cli("merges").out
     undone = cli("merges", "--undo", merges[0]["id"])
-    assert (undone.code, undone.out) == (0, "undone: 'Marta Kowalskaa' has an entity of its own\n")
+    assert (undone.code, undone.out) == (0, "undone: 'Marta Kowalskaa' has a separate entity now\n")
     assert cli("merges", "--undo", merges[0]["id"]).code == 1
     assert cli("merges", "--json").json()[0]["undone"]
 

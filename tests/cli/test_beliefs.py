@@ -31,7 +31,7 @@ def test_an_unknown_bank_is_an_error(cli, what):
 @pytest.mark.parametrize("what", ["opinions", "observations"])
 def test_an_unknown_entity_is_an_error_in_one_line(cli, filled, what):
     done = cli(what, "--entity", "Zora")
-    assert (done.code, done.err) == (1, "error: the bank knows no 'Zora'\n")
+    assert (done.code, done.err) == (1, "error: the bank has no entity named 'Zora'\n")
 
 
 def test_an_opinion_is_printed_as_believed_with_its_confidence(cli, believing):

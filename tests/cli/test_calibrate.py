@@ -36,4 +36,4 @@ def test_what_cannot_be_is_refused(cli, talk, filled):
 def test_too_little_talk_tells_nothing(cli, filled):
     done = cli("calibrate")
     assert done.code == 2
-    assert "bank 'default' has 4 units; to calibrate takes 55 at least" in done.err
+    assert "bank 'default' has 4 units; calibration needs at least 55" in done.err

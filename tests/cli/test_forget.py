@@ -36,7 +36,7 @@ def test_a_message_by_its_id(cli, filled):
 def test_nothing_forgotten_has_a_status_of_its_own(cli, filled):
     done = cli("forget", "--session", "1999-01-01", "--yes")
     assert (done.code, done.out) == (3, "")
-    assert "nothing forgotten" in done.err
+    assert "nothing was forgotten" in done.err
 
 
 def test_without_a_terminal_yes_is_needed(process, filled):

@@ -112,7 +112,7 @@ How many months passed between Toby and Buddy?
 1. retrieve: the model chose  (1,234 tokens, 0.80 s)
    + known: Andrew adopted Toby on 11 July 2023. [1]
    ? missing: when Buddy came
-   ? missing: the day (only more exactly than it is known)
+   ? missing: the day (it is known, but not exactly enough)
    looked for: How many months passed between Toby and Buddy? Buddy adoption
        [2] 2023-07-11 Another pup.  turn:0:m2
        [3] 2023-07-11 Andrew: I named him Buddy.  turn:0:m3

@@ -30,7 +30,7 @@ def test_a_time_is_as_long_as_it_is_exact(text, start, end):
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2023-13", "0000", "2023-02-30", "11/07/2023", "9999"])
 def test_what_is_no_time_is_refused(text):
-    with pytest.raises(InvalidInput, match="can be read"):
+    with pytest.raises(InvalidInput, match="cannot be read"):
         parse_span(text, UTC)
 
 
@@ -43,7 +43,7 @@ def test_between_reaches_from_the_start_of_one_to_the_end_of_the_other():
     assert (interval.start, interval.end) == (at(2023, 7, 1), at(2023, 9, 1))
     assert parse_interval(None, None, UTC) is None
     assert parse_interval("2023", None, UTC).end is None
-    with pytest.raises(InvalidInput, match="nothing lies between"):
+    with pytest.raises(InvalidInput, match="is empty"):
         parse_interval("2024", "2023", UTC)
 
 
@@ -54,5 +54,5 @@ def test_zones(name):
 
 @pytest.mark.parametrize("name", ["Atlantis", "../etc/passwd", "", "+99:00"])
 def test_what_is_no_zone_is_refused(name):
-    with pytest.raises(InvalidInput, match="no zone"):
+    with pytest.raises(InvalidInput, match="unknown time zone"):
         parse_zone(name)

@@ -161,7 +161,7 @@ def test_an_error_names_each_field_and_what_is_wrong_with_it():
     with pytest.raises(ValueError, match="colour") as caught:
         from_json(Link, {"source": 1, "target": "b", "kind": "magic", "colour": "red"})
     assert str(caught.value).split("; ") == [
-        "1 is no str @ $.source",
+        "1 is not of type str @ $.source",
         "'magic' is not a valid LinkKind @ $.kind",
         "required field missing @ $.weight",
         "extra fields found (colour) @ $",

@@ -83,7 +83,7 @@ def test_a_recall_is_complete_when_nothing_broke(statuses, complete):
     "bad", [{"skepticism": 0}, {"literalism": 6}, {"empathy": -1}, {"bias_strength": 1.01}, {"bias_strength": -0.1}]
 )
 def test_a_disposition_keeps_its_bounds(bad):
-    with pytest.raises(ValueError, match="lie"):
+    with pytest.raises(ValueError, match="must be"):
         Disposition(**bad)
 
 

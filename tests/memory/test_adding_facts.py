@@ -97,11 +97,11 @@ async def test_giving_again_stores_nothing_twice(bank):
 
 
 async def test_what_cannot_be_kept_is_refused_whole(bank):
-    with pytest.raises(InvalidInput, match="'nowhere' of a fact is no message"):
+    with pytest.raises(InvalidInput, match="'nowhere' of a fact is not a message"):
         await bank.add_facts([OFFICE, replace(CURIE, sources=("nowhere",))])
     assert await facts_of(bank) == {}
     await bank.add_facts(OFFICE)
-    with pytest.raises(InvalidInput, match="'given:f1' is there already and says something else"):
+    with pytest.raises(InvalidInput, match="'given:f1' exists already and says something else"):
         await bank.add_facts([LATER, replace(OFFICE, object="E70")])
     assert list(await facts_of(bank)) == ["given:f1"]
     for wrong in ({"subject": " "}, {"object": "a\0"}, {"predicate": "\ud800"}, {"id": ""}, {"sources": "m1"}):

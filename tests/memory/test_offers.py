@@ -35,7 +35,9 @@ PARROTS = replace(BARE, name="parrots", tools=lambda dependencies: lambda query,
 async def test_what_a_recipe_does_not_offer_is_an_error_that_names_both():
     async with Memory.open(":memory:", embedder=HashEmbedder(), recipe=BARE) as memory:
         bank = await memory.bank("ada")
-        with pytest.raises(InvalidInput, match="the recipe 'bare' has no tools; open the memory with one that has"):
+        with pytest.raises(
+            InvalidInput, match="the recipe 'bare' has no tools; open the memory with a recipe that offers this"
+        ):
             bank.tools()
         with pytest.raises(InvalidInput, match="'bare' has no opinions"):
             await bank.opinions()

@@ -81,6 +81,4 @@ async def test_conversation_that_nobody_has_read_yet_is_told():
         answer = await bank.ask("Whom did Ada adopt?")
     assert answer.abstained
     assert answer.receipt.usage.calls == 0
-    assert answer.receipt.notes[0].startswith(
-        "messages of which no gists or facts were made so far: 1; `bank.backfill()`"
-    )
+    assert answer.receipt.notes[0].startswith("messages without gists or facts so far: 1; `bank.backfill()`")

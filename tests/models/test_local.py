@@ -305,7 +305,7 @@ def test_it_goes_by_its_name_and_is_loaded_on_first_use():
     model: LanguageModel = build_model("local:Qwen/Qwen3-4B")
     assert (model.name, repr(model)) == ("local:Qwen/Qwen3-4B", "LocalModel('Qwen/Qwen3-4B')")
     assert build_model("local:./models/tiny").name == "local:models/tiny"
-    with pytest.raises(InvalidInput, match=r"local:tiny runs in this process; it has no address, and http://x"):
+    with pytest.raises(InvalidInput, match=r"local:tiny runs in this process and has no address, but http://x"):
         build_model("local:tiny", base_url="http://x")
     with pytest.raises(InvalidInput, match="no address"):
         build_model("local:tiny@http://x")

@@ -138,7 +138,7 @@ def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
 
 
 async def test_a_missing_folder_is_told_without_loading_torch(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnavailable, match="is no folder"):
+    with pytest.raises(ModelUnavailable, match="is not a folder"):
         await SentenceTransformerEmbedder(tmp_path / "none").embed(["text"])
     with pytest.raises(ModelUnavailable, match="is no folder"):
         await CrossEncoderReranker(tmp_path / "none").score("query", ["passage"])

@@ -76,5 +76,5 @@ class Miscounting:
 
 @pytest.mark.parametrize("count", [0, 2, 4])
 async def test_a_wrong_number_of_scores_is_an_error_of_the_model(count):
-    with pytest.raises(ModelError, match=f"miscounting gave {count} scores for 3"):
+    with pytest.raises(ModelError, match=f"miscounting returned {count} scores for 3"):
         await rerank_items(Miscounting(count), "red", [ITEMS[:3]], 5)

@@ -44,7 +44,7 @@ def test_changes_that_a_store_cannot_keep_are_refused():
         name, capabilities = "ada", frozenset()
 
     require_capabilities(Changeset(), Reader())
-    with pytest.raises(MissingCapability, match="nothing beside the core"):
+    with pytest.raises(MissingCapability, match="only the core"):
         require_capabilities(Changeset(stream=Stream(length=2, overlap=1)), Reader())
 
 

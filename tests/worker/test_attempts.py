@@ -243,7 +243,7 @@ async def test_a_kind_that_nobody_knows_waits_and_is_told_of(store):
     await queue(store, job(), job("j2", "mystery"), job("j3", "mystery"))
     report = await worker_of(store, hand).drain(ignore_schedule=True)
     assert report.outcomes == {JobOutcome.DONE: 1}
-    assert report.errors == ("2 of the kind 'mystery' wait: nobody here does such jobs",)
+    assert report.errors == ("2 of the kind 'mystery' wait, because no worker here does such jobs",)
     assert await states(store) == {"j2": "waiting", "j3": "waiting"}
 
 
@@ -366,7 +366,7 @@ class TestCutShort:
 
     async def free(self, store):
         (record,) = await store.jobs()
-        assert (record.state, record.error, record.attempts) == (JobState.WAITING, "cut short", 0)
+        assert (record.state, record.error, record.attempts) == (JobState.WAITING, "the job was interrupted", 0)
         assert (await worker_of(store, Hand()).drain()).done == 1, "at once, though the clock stands"
 
 
@@ -422,7 +422,7 @@ async def test_a_failure_that_cannot_be_written_down_reads_as_running_and_comes_
     await queue(store, job())
     report = await worker.drain(ignore_schedule=True)
     assert report.outcomes == {JobOutcome.LOST: 1}
-    assert report.errors == (f"j1: {worker.name} has it and is not done",)
+    assert report.errors == (f"j1: {worker.name} is still doing it",)
     clock.on(901)
     assert (await worker_of(store, Hand(), clock=clock).drain()).done == 1
 

@@ -108,7 +108,7 @@ async def test_another_workers_job_is_told_of_and_not_waited_for(store):
     await gate.reached.wait()
     (told,) = (await worker_of(store, Hand()).drain(ignore_schedule=True)).errors
     assert told.startswith("j1: worker-")
-    assert told.endswith("has it and is not done")
+    assert told.endswith("is still doing it")
     gate.open.set()
     await other
 

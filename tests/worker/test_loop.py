@@ -135,7 +135,7 @@ async def test_it_outlives_a_store_that_is_out_of_reach_and_says_so_once(store, 
         await until(lambda: not background.at_work)
     assert looks == 3
     assert [record.message for record in caplog.records] == [
-        "the jobs of bank 'ada' are out of reach: StoreUnavailable: the disk is full"
+        "the jobs of bank 'ada' cannot be reached: StoreUnavailable: the disk is full"
     ]
     down = False
     background.wake()

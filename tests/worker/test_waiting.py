@@ -160,7 +160,7 @@ async def test_an_error_after_the_words_are_kept_is_a_note(bank, monkeypatch):
     assert receipt.notes == ("StoreUnavailable: the disk is full",)
     monkeypatch.setattr(bank._work._model, "find_reached_limit", down)
     receipt = await bank.retain(SAID[1:2], session="s1")
-    assert receipt.notes == ("whether jobs wait could not be found out: the disk is full",)
+    assert receipt.notes == ("it is not known if jobs wait: the disk is full",)
     assert len(await bank.messages()) == 2
 
 

@@ -1,1 +1,1 @@
-"""The laboratory of recollect: data sets, evaluation, recorded replies, rehearsals, and what memory costs."""
+"""The laboratory of recollect: data sets, evaluation, recorded replies, rehearsals, and the costs of making memory."""

@@ -6,7 +6,7 @@ from datetime import datetime
 
 
 class ManualClock:
-    """Gives the aware moment it was last set to; it never goes back."""
+    """A clock that returns the aware moment to which it was last set. It never goes back."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now

@@ -1,8 +1,8 @@
-"""MemR3 over three memories that hold the same messages: a bank, Mem0 in raw mode, a LangGraph store in memory.
+"""Run MemR3 over three memories with the same messages: a bank, Mem0 in raw mode, and a LangGraph store in memory.
 
-The messages are those of the shipped sample, the questions some of the same twelve that every recipe is asked. What is
-asked of the model depends on nothing that changes from run to run, such as the ids that Mem0 makes up: replies can be
-recorded once and replayed. All three search with wordllama's embeddings, and nothing is downloaded or sent anywhere.
+The messages are those of the shipped sample. The questions are some of the twelve that every recipe is asked. The
+requests to the model contain nothing that changes from run to run, such as the ids that Mem0 makes up. So replies can
+be recorded once and replayed. All three search with wordllama's embeddings. Nothing is downloaded or sent anywhere.
 """
 
 from __future__ import annotations
@@ -34,10 +34,13 @@ from recollect_lab.rehearsals.rehearsal import AnsweredQuestion, Progress
 from recollect_lab.rehearsals.token_f1 import compute_token_f1
 
 NAME: Final = "adapters"
-"""The recording of the three runs."""
+"""The name of the recording of the three runs."""
 
 QUESTIONS: Final = ("q06", "q15", "q49", "q65")
-"""Of the twelve: what one message tells, what takes two sessions, what was corrected later, and what nobody said."""
+"""Four of the twelve questions.
+
+One message has the answer, the answer needs two sessions, the answer was corrected later, and nobody said the answer.
+"""
 
 EMBEDDER: Final = "wordllama"
 
@@ -48,16 +51,16 @@ Ask = Callable[[DatasetQuestion], Any]
 
 
 async def run_adapter(base_url: str, backend: str, progress: Progress = lambda _: None) -> tuple[AnsweredQuestion, ...]:
-    """Keep the sample's messages in a memory, and ask it the questions through MemR3; gives the answers in their order.
+    """Store the sample's messages in a memory, ask the questions through MemR3, and return the answers in their order.
 
     Args:
-        base_url: of the endpoint that answers for the model, such as a replayed recording's.
+        base_url: the address of the endpoint for the model, such as a replayed recording.
         backend: ``bank``, ``mem0`` or ``langgraph``.
-        progress: is told what was done.
+        progress: receives a line for each step.
 
     Raises:
         InvalidInput: there is no such backend.
-        MissingExtra: its package is not installed.
+        MissingExtra: the package of the backend is not installed.
         ModelError: a question could not be answered.
     """
     return await run_over_backend(backend, build_rehearsal_model(base_url), progress)
@@ -66,10 +69,10 @@ async def run_adapter(base_url: str, backend: str, progress: Progress = lambda _
 async def run_over_backend(
     backend: str, model: LanguageModel, progress: Progress = lambda _: None
 ) -> tuple[AnsweredQuestion, ...]:
-    """The same with any model.
+    """Do the same as :func:`adapter_run`, with any model.
 
     Raises:
-        InvalidInput, MissingExtra, ModelError: as :func:`run_adapter`.
+        InvalidInput, MissingExtra, ModelError: as for :func:`adapter_run`.
     """
     if backend not in BACKENDS:
         raise InvalidInput(f"no backend {backend!r}; there are: {', '.join(BACKENDS)}")
@@ -78,7 +81,7 @@ async def run_over_backend(
     questions = [one for one in conversation.questions if one.id in QUESTIONS]
     with TemporaryDirectory(prefix="recollect-adapters-") as folder:
         async with BACKENDS[backend](conversation, model, Path(folder)) as ask:
-            progress(f"{backend} holds {sum(len(session.messages) for session in conversation.sessions)} messages")
+            progress(f"{backend} has {sum(len(session.messages) for session in conversation.sessions)} messages")
             answers: list[Answer] = []
             for question in questions:
                 answers.append(await ask(question))
@@ -157,7 +160,7 @@ async def _open_langgraph(conversation: DatasetConversation, model: LanguageMode
 
 
 def _render_message(message: Message) -> str:
-    """What a message says, with what its pictures show, as a bank keeps it."""
+    """Return the text of a message with the captions of its pictures, as a bank stores it."""
     return message.text + "".join(f"\n[{caption}]" for caption in message.captions)
 
 
@@ -166,13 +169,14 @@ async def _ask(retriever: Any, model: LanguageModel, question: DatasetQuestion) 
 
 
 BACKENDS: Final[Mapping[str, Any]] = {"bank": _open_bank, "mem0": _open_mem0, "langgraph": _open_langgraph}
-"""How the messages are kept and the questions asked, by name."""
+"""The functions that store the messages and return a way to ask the questions, by backend."""
 
 
 def open_raw_mem0(folder: Path, *, asynchronous: bool, embedder: Embedder) -> Any:
-    """A ``mem0.Memory`` or ``mem0.AsyncMemory`` whose vectors lie in a folder; no model is asked, and nothing is sent.
+    """Return a ``mem0.Memory`` or ``mem0.AsyncMemory`` with its vectors in a folder. No model is asked, and nothing is
+    sent.
 
-    It is for messages that are added with ``infer=False``: its language model has no key.
+    Use it only for messages that are added with ``infer=False``, because its language model has no key.
 
     Raises:
         MissingExtra: mem0ai is not installed.
@@ -216,13 +220,16 @@ def _embed_blocking(embedder: Embedder, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = (await embedder.embed(texts)).tolist()
         return vectors
 
-    with ThreadPoolExecutor(1) as aside:  # Mem0 waits for embeddings, be it in a thread where an event loop runs
+    with ThreadPoolExecutor(1) as aside:  # Mem0 waits for embeddings, even in a thread with a running event loop
         return aside.submit(asyncio.run, embed()).result()
 
 
 @contextmanager
 def _without_telemetry(folder: Path) -> Iterator[None]:
-    """Mem0 reads once, when it is imported, whether it may send what is done with it, and where its own folder is."""
+    """Set the environment for the import of Mem0: no telemetry, and its own files in the folder.
+
+    Mem0 reads these two settings only once, when it is imported.
+    """
     if "mem0" in sys.modules:
         yield
         return

@@ -59,4 +59,4 @@ def test_the_table_has_a_line_a_system(tmp_path, capsys):
 def test_a_tau_that_no_query_lets_through_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main([*data(tmp_path), "--tau", "21"])
-    assert "--tau is 1 to 20" in capsys.readouterr().err
+    assert "--tau must be 1 to 20" in capsys.readouterr().err

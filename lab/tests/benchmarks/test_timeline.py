@@ -192,7 +192,7 @@ class TestQuestions:
         assert more[:4] == fewer
 
     def test_a_question_is_not_put_where_no_graph_has_one(self):
-        with pytest.raises(ValueError, match="has all of: before_after"):
+        with pytest.raises(ValueError, match="has all these types: before_after"):
             list(asked(1, 1, GraphSettings(facts=1)))
 
     @pytest.mark.parametrize("precision", ["year", "month"])
@@ -362,4 +362,4 @@ class TestRuns:
     def test_a_graph_is_not_too_small_to_ask_about(self, capsys):
         with pytest.raises(SystemExit):
             main(["--facts", "5"])
-        assert "--facts is 100 to 1000" in capsys.readouterr().err
+        assert "--facts must be 100 to 1000" in capsys.readouterr().err

@@ -163,7 +163,7 @@ def test_costs_are_summed_by_role_and_time_without_the_model_is_told():
 def test_what_went_wrong_is_told():
     missing = RequestKey(key="k", role="extract", operation="o", subject="s")
     text = told(ReplayReport(missing=(missing,)), problems=("hindsight.observe:Ada: InvalidReply: empty\nfact",))
-    assert "0 exact, 0 stale, 1 missing: what is below rests in part on replies to other prompts." in text
+    assert "0 exact, 0 stale, 1 missing: some of the results below come from replies to other prompts." in text
     assert "recollect recordings check hindsight" in text
     assert "1 job failed\n   hindsight.observe:Ada: InvalidReply: empty fact" in text
     assert "failed" not in told()
@@ -269,7 +269,7 @@ def test_a_run_that_breaks_off_says_how_many_replies_fit(cli, shipped, monkeypat
     monkeypatch.setattr(comparison, "rehearse", rehearse)
     assert cli("demo", "--recipe", "hindsight").err == (
         "error: the rehearsal broke off: gone (replies: 0 exact, 0 stale, 0 missing; "
-        "recollect recordings check hindsight tells which)\n"
+        "recollect recordings check hindsight shows them)\n"
     )
 
 

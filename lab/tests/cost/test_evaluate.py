@@ -211,10 +211,10 @@ def test_a_count_and_a_threshold_take_the_place_of_the_recipes():
     ("name", "problem"),
     [
         ("stew", "no recipe 'stew'"),
-        ("hindsight@5", "waits for no recurrence"),
+        ("hindsight@5", "does not wait for recurrence"),
         ("eager@2", "no recipe 'eager'"),
-        ("recmem@few", "what stands after @"),
-        ("recmem@", "what stands after @"),
+        ("recmem@few", "the part after @"),
+        ("recmem@", "the part after @"),
         ("recmem@0", "theta_count"),
     ],
 )

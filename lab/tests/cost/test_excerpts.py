@@ -36,7 +36,7 @@ def test_messages_are_read_with_who_said_them_and_when():
         ShownMessage(number=1, speaker="Ada", moment="Monday, 8 May 2023, 14:10", words="Hello: there\n    again"),
         ShownMessage(number=2, speaker="Bram", moment="Tuesday, 9 May 2023, 9:05", words="[a cat]"),
     )
-    with pytest.raises(ValueError, match="nothing that somebody said: 'a fact'"):
+    with pytest.raises(ValueError, match="this is not a message: 'a fact'"):
         parse_messages("[1] a fact")
 
 

@@ -95,7 +95,7 @@ def test_a_question_without_evidence_is_not_scored(read, evidence):
         ([SESSION, {**MESSAGE, "caption": "x"}], 2, "unknown field 'caption'"),
         ([{"type": "session", "id": "s"}], 1, "'at' is missing"),
         ([{**SESSION, "at": "2024-05-01T10:00:00"}], 1, "no zone"),
-        ([{**SESSION, "at": "yesterday"}], 1, "no ISO 8601 time"),
+        ([{**SESSION, "at": "yesterday"}], 1, "not an ISO 8601 time"),
         ([SESSION, "", {**MESSAGE, "at": "2024-05-01"}], 3, "no zone"),
         ([SESSION, {**QUESTION, "evidence": [], "at": "2024-05-01"}], 2, "no zone"),
         ([SESSION, SESSION], 2, "the session 's' is on line 1 already"),

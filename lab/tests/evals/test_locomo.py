@@ -138,7 +138,7 @@ def test_a_packed_file_is_read_and_the_checksum_is_of_the_file_on_disk(path, tmp
 def test_another_file_is_refused_by_name(tmp_path, text):
     path = tmp_path / "other.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InvalidInput, match=r"other\.json is no LoCoMo file"):
+    with pytest.raises(InvalidInput, match=r"other\.json is not a LoCoMo file"):
         load_locomo(path)
 
 

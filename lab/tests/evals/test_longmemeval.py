@@ -110,5 +110,5 @@ def test_every_question_is_a_conversation_and_places_are_exchanges(read):
 
 @pytest.mark.parametrize("changed", [{"haystack_dates": []}, {"question_date": "soon"}, {"haystack_sessions": None}])
 def test_another_file_is_refused_by_name(read, changed):
-    with pytest.raises(InvalidInput, match=r"lme\.json is no LongMemEval file"):
+    with pytest.raises(InvalidInput, match=r"lme\.json is not a LongMemEval file"):
         read(row(**changed))

@@ -90,11 +90,11 @@ def test_sizes_are_bytes():
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda cells: cells | {"request": {"messages": []}}, "is not that of its request"),
-        (lambda cells: cells | {"reply": None}, "reply is no text"),
-        (lambda cells: cells | {"request": []}, "request is no object"),
+        (lambda cells: cells | {"request": {"messages": []}}, "is not the key of its request"),
+        (lambda cells: cells | {"reply": None}, "reply is not a text"),
+        (lambda cells: cells | {"request": []}, "request is not an object"),
         (lambda cells: {name: cell for name, cell in cells.items() if name != "subject"}, "subject"),
-        (lambda cells: [cells], "no kept reply"),
+        (lambda cells: [cells], "not a recorded reply"),
     ],
 )
 def test_a_line_that_was_spoiled_is_told_with_its_number(change, problem):

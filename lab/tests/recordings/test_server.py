@@ -87,7 +87,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("body", "status", "problem"),
         [
-            (b"{", 400, "no JSON"),
+            (b"{", 400, "not JSON"),
             (b"[]", 400, "no list of messages"),
             ({"messages": "hello"}, 400, "no list of messages"),
             (body_of(stream=True), 400, "does not stream"),

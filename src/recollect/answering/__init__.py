@@ -1,1 +1,1 @@
-"""What responders share: evidence as a prompt shows it, and an answer with its receipt."""
+"""The parts that responders share: evidence in prompts, and answers with receipts."""

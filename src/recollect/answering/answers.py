@@ -1,4 +1,4 @@
-"""An answer and how it was made, whoever gives it."""
+"""Make answers and their receipts, for all responders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_USAGE: Final = Usage()
 
 
 def require_answer(answer: str, *, abstained: bool, citations: Sequence[object]) -> None:
-    """Raises ValueError where a reply says nothing, or says something that it has from nowhere."""
+    """Raise ValueError if a reply is empty, or if it does not abstain and cites nothing."""
     if not answer.strip():
         raise ValueError("the answer is empty; where memory does not hold it, abstain and say so")
     if not abstained and not citations:
@@ -31,7 +31,7 @@ def require_answer(answer: str, *, abstained: bool, citations: Sequence[object])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedReply:
-    """What a model answers from numbered entries; ``citations`` may be empty only where it abstains."""
+    """A model's reply to numbered entries. ``citations`` may be empty only if it abstains."""
 
     reasoning: str
     answer: str
@@ -48,14 +48,14 @@ R = TypeVar("R", bound=CitedReply)
 async def generate_answer(
     gathered: GatheredEvidence, prompt: Prompt, answer_type: type[R], model: LanguageModel, began: float
 ) -> Answer:
-    """The answer of one call from what was gathered.
+    """Answer with one call of a model from the gathered evidence.
 
     Args:
-        gathered: what the prompt shows; citations are its numbers.
-        prompt: what is asked.
-        answer_type: how the reply is called in the schema that the model sees.
-        model: who is asked.
-        began: the moment, on the performance counter, of the question.
+        gathered: the evidence in the prompt. Citations are its numbers.
+        prompt: the prompt.
+        answer_type: the type of the reply. The model sees its JSON schema.
+        model: the model to call.
+        began: the time of the question on the performance counter.
 
     Raises:
         ModelError: the model failed.
@@ -78,7 +78,7 @@ async def generate_answer(
 
 
 def abstain_without_evidence(gathered: GatheredEvidence, began: float) -> Answer:
-    """What is said where nothing was found; ``began`` is the moment, on the performance counter, of the question."""
+    """Return the answer if nothing was found. ``began`` is the time of the question on the performance counter."""
     return Answer(
         text=NOTHING_FOUND,
         abstained=True,
@@ -97,14 +97,15 @@ def build_receipt(
     *,
     failed_usage: Usage = NO_USAGE,
 ) -> AnswerReceipt:
-    """How an answer was made. What a recall could not do is a note: evidence may be missing for that alone.
+    """Return the receipt of an answer. Failures of the recalls become notes, because they may be why evidence is
+    missing.
 
     Args:
-        recalls: what was looked for.
-        replies: of the models that were asked.
-        began: the moment, on the performance counter, of the question.
-        notes: what else was left undone.
-        lost: what calls cost that failed.
+        recalls: the recalls for the answer.
+        replies: the replies of the models.
+        began: the time of the question on the performance counter.
+        notes: other notes on what was not done.
+        lost: the cost of calls that failed.
     """
     receipts = tuple(recall.receipt for recall in recalls)
     spent = [*(reply.usage for reply in replies), *(receipt.usage for receipt in receipts)]
@@ -118,7 +119,7 @@ def build_receipt(
 
 
 def collect_recall_notes(recalls: Sequence[Recall]) -> Iterator[str]:
-    """What recalls could not do, in words."""
+    """Yield the failures and the notes of recalls, in words."""
     for recall in recalls:
         for arm in recall.receipt.arms:
             if arm.status not in (ArmStatus.OK, ArmStatus.IDLE):
@@ -127,10 +128,10 @@ def collect_recall_notes(recalls: Sequence[Recall]) -> Iterator[str]:
 
 
 def render_request(query: Query, gathered: GatheredEvidence) -> str:
-    """The evidence, the present and the question, as the text of a prompt."""
+    """Return the text of a prompt: the evidence, the present and the question."""
     return f"{gathered.render()}\n\n{render_present(query)}\n\n{fence_text('question', query.text)}"
 
 
 def render_present(query: Query) -> str:
-    """The moment that the question is asked in."""
+    """Return the line of a prompt that tells the present of the question."""
     return f"The present: {format_moment(query.now)}."

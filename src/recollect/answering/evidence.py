@@ -1,4 +1,4 @@
-"""What was recalled, as a prompt shows it: numbered, dated, section by section, and fenced."""
+"""Show recalled evidence in a prompt: numbered, dated, in sections, and fenced."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from recollect.text.time_expressions import describe_interval
 from recollect.text.time_expressions.words import ENGLISH_WEEKDAYS
 
 RAW_WORDS_EXPLAINED: Final = frozenset({ItemKind.TURN, ItemKind.SEGMENT})
-"""Kinds of items that hold what was said, word for word."""
+"""The kinds of items that contain the words of messages verbatim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionLayout:
-    """The sections of a prompt in their order, and in which one an item stands."""
+    """The sections of a prompt. ``names`` are in their order, and ``of`` returns the section of an item."""
 
     names: tuple[str, ...]
     section_of: Callable[[Item], str]
@@ -44,7 +44,9 @@ class NumberedEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatheredEvidence:
-    """What was recalled; ``entries`` are in the order of their numbers, from 1. ``seconds`` is what it took."""
+    """The recalled evidence. ``entries`` are in the order of their numbers, from 1. ``seconds`` is the time of the
+    recall.
+    """
 
     recalls: tuple[Recall, ...]
     sections: tuple[str, ...]
@@ -52,33 +54,35 @@ class GatheredEvidence:
     seconds: float
 
     def get_entry(self, number: int) -> NumberedEvidence:
-        """The entry of that number.
+        """Return the entry with a number.
 
         Raises:
-            ValueError: there is none; the message is for the model that named it.
+            ValueError: there is no such entry. The message is sent to the model that named the number.
         """
         if not 1 <= number <= len(self.entries):
             raise ValueError(f"there is no entry {number}; they are numbered 1 to {len(self.entries)}")
         return self.entries[number - 1]
 
     def require_entries(self, numbers: Iterable[int]) -> None:
-        """Raises ValueError where one of the numbers is no entry's."""
+        """Raise ValueError if one of the numbers belongs to no entry."""
         for number in numbers:
             self.get_entry(number)
 
     def cite(self, numbers: Iterable[int]) -> tuple[Citation, ...]:
-        """Citations of entries, each once."""
+        """Return the citations of the entries with these numbers, each once."""
         return tuple(cite(self.get_entry(number).evidence) for number in dict.fromkeys(numbers))
 
     def render(self) -> str:
-        """The entries in their sections, fenced: nothing that an entry says can close its section or open another."""
+        """Return the entries in their sections, fenced. The text of an entry cannot close its section or open
+        another.
+        """
         told = {
             name: [_render_entry(entry) for entry in self.entries if entry.section == name] for name in self.sections
         }
         return "\n\n".join(fence_text(name, "\n".join(lines)) for name, lines in told.items() if lines)
 
     def describe(self) -> Step:
-        """The recall as a step of the answer's trace."""
+        """Return the recall as a step of the answer's trace."""
         counts = {name: sum(entry.section == name for entry in self.entries) for name in self.sections}
         found = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
         return Step(action="recall", detail=found or "nothing found", seconds=self.seconds)
@@ -87,12 +91,12 @@ class GatheredEvidence:
 async def gather_evidence(
     query: Query, reader: StoreReader, retriever: Retriever, *, tiers: Sequence[Tier], sections: SectionLayout
 ) -> GatheredEvidence:
-    """Recall all tiers with one search, so that none crowds out another.
+    """Recall all tiers with one search, so that no tier displaces another.
 
-    Where the query names kinds, or there are no tiers, what the query asks for is recalled as it stands.
+    If the query names kinds, or if there are no tiers, the query is used unchanged.
 
     Raises:
-        RecallFailed: no evidence could be looked for.
+        RecallFailed: no evidence could be searched.
     """
     began = time.perf_counter()
     if not query.scope.kinds:
@@ -107,9 +111,10 @@ async def gather_evidence(
 
 
 def number_entries(evidence: Iterable[Evidence], sections: SectionLayout) -> tuple[NumberedEvidence, ...]:
-    """Return entries section by section, in each in the order of time, so that what came later is read later.
+    """Return numbered entries, section by section. Within a section they are in order of time, so that later ones come
+    later.
 
-    Evidence that is no item of the bank has no place in the sections: it is left out.
+    Evidence without an item of the bank has no section. It is left out.
     """
     placed = [(sections.section_of(one.item), one, one.item) for one in evidence if one.item is not None]
     placed.sort(key=lambda one: (sections.names.index(one[0]), find_moment(one[2]), one[2].id))
@@ -120,23 +125,23 @@ def number_entries(evidence: Iterable[Evidence], sections: SectionLayout) -> tup
 
 
 def render_with_times(item: Item) -> str:
-    """An item's text with what is known of its times, its lines indented so that none can pass for another entry."""
+    """Return an item's text with its known times. Its lines are indented, so that no line looks like another entry."""
     head = "; ".join(_describe_times(item))
     return f"({head}) {indent_lines(item.text)}"
 
 
 def format_moment(at: datetime) -> str:
-    """A moment for a reader, in its own zone: "Monday, 8 May 2023, 14:10"."""
+    """Return a moment in words, in its own zone: "Monday, 8 May 2023, 14:10"."""
     return f"{ENGLISH_WEEKDAYS[at.weekday()]}, {describe_interval(instant_interval(at))}"
 
 
 def join_lines(text: str) -> str:
-    """The text with every run of blanks and line ends as one blank."""
+    """Return the text with each run of whitespace as one blank."""
     return " ".join(text.split())
 
 
 def indent_lines(text: str) -> str:
-    """The text with every line but the first indented."""
+    """Return the text with every line indented, except the first."""
     return "\n    ".join(text.splitlines())
 
 
@@ -145,7 +150,7 @@ def _render_entry(entry: NumberedEvidence) -> str:
 
 
 def describe_source(at: datetime | None, speaker: str) -> str:
-    """When something was said and by whom, as far as that is known: "said Monday, 8 May 2023, 14:10 by Ada"."""
+    """Return when and by whom something was said, as far as it is known: "said Monday, 8 May 2023, 14:10 by Ada"."""
     when = "" if at is None else f" {format_moment(at)}"
     by = f" by {join_lines(speaker)}" if speaker else ""
     return f"said{when}{by}" if when or by else ""

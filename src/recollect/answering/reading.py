@@ -1,4 +1,4 @@
-"""Sessions that a model reads a chunk at a time: when, what it is shown of them, and what is left to later jobs."""
+"""Let a model read sessions in chunks: select the messages, show them in prompts, and queue jobs for the rest."""
 
 from __future__ import annotations
 
@@ -29,8 +29,11 @@ _CONTEXT_SPAN: Final = timedelta(days=1)
 
 
 class ReadingSettings(Protocol):
-    """How sessions are read: in chunks of at most ``chunk_tokens``, at most ``chunks`` of them a job, each after at
-    most ``context_messages`` of at most ``context_tokens`` together that were read before."""
+    """The settings for reading sessions.
+
+    A chunk has at most ``chunk_tokens`` tokens, and a job reads at most ``chunks`` chunks. Before each chunk, the
+    prompt repeats at most ``context_messages`` earlier messages with at most ``context_tokens`` tokens together.
+    """
 
     @property
     def chunk_tokens(self) -> int: ...
@@ -46,7 +49,7 @@ class ReadingSettings(Protocol):
 
 
 def make_session_jobs(kind: str, messages: Iterable[StoredMessage], due: datetime) -> tuple[Job, ...]:
-    """A job for each session that has new messages."""
+    """Return a job for each session that has new messages."""
     sessions: dict[str, list[str]] = {}
     for message in messages:
         sessions.setdefault(message.session, []).append(message.id)
@@ -54,13 +57,15 @@ def make_session_jobs(kind: str, messages: Iterable[StoredMessage], due: datetim
 
 
 def quote_briefly(text: str) -> str:
-    """What a complaint about a reply calls the part that it is about: its first 60 characters, in quotes."""
+    """Return the first 60 characters of a text, in quotes, for a message about an error in a reply."""
     return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
 
 async def gather_results(calls: Iterable[Awaitable[T]]) -> list[T | Exception]:
-    """What each of the calls gave or raised, made at once; returns when the last has ended, so that none goes on
-    unseen."""
+    """Run all calls at the same time, and return the result or the error of each.
+
+    It returns only after the last call has ended, so that no call goes on unnoticed.
+    """
     ended = await asyncio.gather(*calls, return_exceptions=True)
     for one in ended:
         if isinstance(one, BaseException) and not isinstance(one, Exception):
@@ -69,10 +74,11 @@ async def gather_results(calls: Iterable[Awaitable[T]]) -> list[T | Exception]:
 
 
 def split_results(chunks: Sequence[Chunk], ended: Sequence[T | Exception]) -> tuple[list[tuple[Chunk, T]], list[Chunk]]:
-    """The chunks with what was read of them, and those that could not be read.
+    """Return the chunks with their results, and the chunks that could not be read.
 
     Raises:
-        Exception: none could. Where one failed for want of a model, that is told: it says nothing of the chunks.
+        Exception: no chunk could be read. An error other than an invalid reply is raised first, because it says nothing
+            about a chunk.
     """
     both = list(zip(chunks, ended, strict=True))
     errors = [one for one in ended if isinstance(one, Exception)]
@@ -85,7 +91,10 @@ def split_results(chunks: Sequence[Chunk], ended: Sequence[T | Exception]) -> tu
 async def plan_chunks(
     messages: Sequence[StoredMessage], reader: StoreReader, settings: ReadingSettings
 ) -> tuple[list[Chunk], list[str]]:
-    """New messages of one session, in order, as a job reads them, and the ids of those that it leaves to the next."""
+    """Return the chunks that a job reads, and the ids of the messages that it leaves to the next job.
+
+    ``messages`` are new messages of one session, in order.
+    """
     if not messages:
         return [], []
     line = [*await _load_preceding(messages[0], reader, settings.context_messages), *messages]
@@ -107,7 +116,7 @@ async def plan_chunks(
 
 
 def render_chunk(chunk: Chunk) -> list[str]:
-    """The parts of a prompt that hold a chunk's messages, numbered from 1; those that were read before stand apart."""
+    """Return the parts of a prompt with a chunk's messages, numbered from 1. The context has its own part."""
     lines = [
         _render_message(message, number, agent=chunk.is_by_agent(message))
         for number, message in enumerate(chunk.all_messages, start=1)
@@ -124,11 +133,11 @@ def requeue_failed(
     failed: Sequence[Chunk],
     now: datetime,
 ) -> Derive:
-    """Derive what was read, together with the jobs for what was not.
+    """Return a function that derives the changes, together with jobs for everything that was not read.
 
-    A chunk that could not be read is left to a job of its own, where it fails, waits and dies without the others; the
-    ``rest``, too much for one job, to the next. What is ``None``, since something that was shown has been forgotten
-    meanwhile, is read again as a whole.
+    Each failed chunk gets its own job. So its failures do not delay the other chunks. ``rest`` are the messages that
+    were too many for one job. They get the next job. If ``derived`` returns ``None``, a message that was shown has been
+    forgotten meanwhile. Then all remaining messages of the job are read again.
     """
 
     async def derive(reader: StoreReader) -> Changeset:
@@ -147,7 +156,7 @@ def requeue_failed(
 
 
 async def has_all_messages(chunks: Iterable[Chunk], reader: StoreReader) -> bool:
-    """Whether the bank still holds every message that was shown with these chunks."""
+    """Return true if the bank still has every message that was shown with these chunks."""
     shown = {message.id for chunk in chunks for message in chunk.all_messages}
     return len(await reader.messages(shown)) == len(shown)
 
@@ -159,13 +168,17 @@ async def find_outdated(
     kinds: Sequence[ItemKind],
     reader: StoreReader,
 ) -> list[str]:
-    """The ids of what an earlier reading of these messages has left, and this one, which gave ``new`` ones, has not.
+    """Return the ids of items from an earlier reading of these messages that this reading has not produced again.
 
     Args:
-        leftovers: ids that an earlier reading of the same chunks may have given.
-        kinds: what is read from messages; they may have been cut into other chunks then, and what is left when others
-            were forgotten is read again by itself. What came mostly from a message that was not read now, or from one
-            of the session that was not even shown, stays; of another session it has a name at most.
+        chunks: the chunks that were read.
+        new: ids of the items of this reading.
+        leftovers: ids that an earlier reading of the same chunks may have produced.
+        kinds: the kinds of items that are read from messages. An earlier reading may have cut the messages into other
+            chunks. After messages were forgotten, the remaining ones are read separately. An item stays if its main
+            source was not read now, or if a source in the same session was not shown. Sources in other sessions do not
+            count, because at most a name comes from them.
+        reader: the bank.
     """
     known = {*new, *leftovers}
     read = {message.id for chunk in chunks for message in chunk.messages}
@@ -183,13 +196,13 @@ async def find_outdated(
 
 
 async def _load_preceding(first: StoredMessage, reader: StoreReader, count: int) -> list[StoredMessage]:
-    """The last messages of the session before one, in order: at most ``count``, of the day before it."""
+    """Return at most ``count`` messages before a message of the session, in order. They are at most one day older."""
     said = await reader.messages_before(first.session, first.position, count)
     return [one for one in said if first.at - _CONTEXT_SPAN <= one.at <= first.at]
 
 
 def _find_context_start(start: int, costs: Sequence[int], settings: ReadingSettings) -> int:
-    """Where the messages that lead up to a place begin, within the bounds of the context."""
+    """Return the position where the context of a chunk begins, within the limits of the settings."""
     room = settings.context_tokens
     first = start
     while first > max(0, start - settings.context_messages) and costs[first - 1] <= room:
@@ -199,7 +212,7 @@ def _find_context_start(start: int, costs: Sequence[int], settings: ReadingSetti
 
 
 def _render_message(message: StoredMessage, number: int, *, agent: bool) -> str:
-    """A message as the prompt shows it; its own lines are indented, so that none can pass for another message."""
+    """Return a message as the prompt shows it. Its lines are indented, so that no line looks like another message."""
     voice = "agent" if agent else "system" if message.role is Role.SYSTEM else "person"
     said = f"{join_lines(message.speaker)}, {format_moment(message.at)}: {indent_lines(render_message(message))}"
     return f"[{number}] ({voice}) {said}"
@@ -210,6 +223,6 @@ def _make_session_job(kind: str, session: str, messages: Sequence[str], due: dat
 
 
 def _make_chunk_job(chunk: Chunk, kind: str, due: datetime) -> Job:
-    """The job of a chunk alone. The place stands before the session, which may be called anything."""
+    """Return the job of one chunk. Its id has the position before the session, because a session may have any name."""
     job = _make_session_job(kind, chunk.session, [message.id for message in chunk.messages], due)
     return replace(job, id=f"{kind}#{chunk.messages[0].position}:{chunk.session}")

@@ -1,4 +1,4 @@
-"""The composition root: the only room that names concrete parts and reads settings."""
+"""The composition root: the only room that chooses concrete parts and reads settings."""
 
 from recollect.app.backends import (
     EMBEDDERS,

@@ -1,4 +1,4 @@
-"""Embedders, rerankers and recipes by their names."""
+"""Find embedders, rerankers, time readers and recipes by their names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ENDPOINT = re.compile(r"endpoint:(?P<model>.+?)@(?P<url>https?://.+)")
 
 
 def configure_recipe(settings: Settings) -> Recipe:
-    """The recipe with the arms that were chosen.
+    """Return the recipe of the settings, with the chosen arms.
 
     Raises:
         InvalidInput: there is no such recipe.
@@ -46,7 +46,7 @@ def configure_recipe(settings: Settings) -> Recipe:
 
 
 async def connect_embedder(embedder: Embedder) -> Embedder:
-    """The embedder, its dimension known.
+    """Return the embedder after its dimension is known.
 
     Raises:
         ModelUnavailable: an endpoint could not be reached.
@@ -55,12 +55,14 @@ async def connect_embedder(embedder: Embedder) -> Embedder:
 
 
 def build_embedder(name: str | None, *, api_key: str | None = None) -> Embedder:
-    """An embedder by its name; nothing is loaded or asked yet. ``None`` is for the default one.
+    """Return an embedder by its name. Nothing is loaded or called yet. ``None`` means the default embedder.
 
-    ``none``; ``wordllama``, with ``-64`` or ``-128`` for smaller vectors; ``st:all-MiniLM-L6-v2`` or ``st:./folder``; ``endpoint:bge-m3@http://localhost:8000/v1``.
+    The name can be ``none``, or ``wordllama``, with ``-64`` or ``-128`` for smaller vectors. It can be
+    ``st:all-MiniLM-L6-v2`` or ``st:./folder`` for a sentence-transformers model. It can be
+    ``endpoint:bge-m3@http://localhost:8000/v1`` for an OpenAI-compatible endpoint.
 
     Raises:
-        InvalidInput: the name is none of these.
+        InvalidInput: the name has none of these forms.
     """
     name = _default_embedder() if name is None else name
     if name == NONE:
@@ -71,11 +73,11 @@ def build_embedder(name: str | None, *, api_key: str | None = None) -> Embedder:
         return EndpointEmbedder(endpoint["model"], endpoint["url"], api_key)
     if source := _parse_local_model(name):
         return SentenceTransformerEmbedder(source)
-    raise InvalidInput(f"no embedder {name!r}; it is one of {EMBEDDERS}")
+    raise InvalidInput(f"there is no embedder {name!r}. Choose one of: {EMBEDDERS}")
 
 
 def _default_embedder() -> str:
-    """The name of the embedder where none is chosen: wordllama, or ``none`` where wordllama is not installed."""
+    """Return the name of the default embedder: ``wordllama``, or ``none`` if wordllama is not installed."""
     if is_wordllama_installed():
         return "wordllama"
     _warn_of_no_embedder()
@@ -85,16 +87,16 @@ def _default_embedder() -> str:
 @cache
 def _warn_of_no_embedder() -> None:
     _log.warning(
-        "wordllama is not installed (it has no wheel for some platforms): memory holds no vectors and is searched by "
-        "words, links and time alone; choose an embedder, or the embedder none to accept this"
+        "wordllama is not installed (it has no wheel for some platforms): memory holds no vectors and is searched "
+        "only by words, links and time. Choose an embedder, or choose the embedder none to accept this"
     )
 
 
 def build_reranker(name: str, *, api_key: str | None = None) -> Reranker | None:
-    """A reranker by its name, as :func:`build_embedder`; ``None`` for ``none``.
+    """Return a reranker by its name, or ``None`` for ``none``. Names have the same forms as in :func:`embedder_named`.
 
     Raises:
-        InvalidInput: the name is none of a reranker.
+        InvalidInput: the name is not the name of a reranker.
     """
     if name == "none":
         return None
@@ -102,15 +104,17 @@ def build_reranker(name: str, *, api_key: str | None = None) -> Reranker | None:
         return EndpointReranker(endpoint["model"], endpoint["url"], api_key)
     if source := _parse_local_model(name):
         return CrossEncoderReranker(source)
-    raise InvalidInput(f"no reranker {name!r}; it is one of {RERANKERS}")
+    raise InvalidInput(f"there is no reranker {name!r}. Choose one of: {RERANKERS}")
 
 
 def build_time_reader(name: str) -> TimeReader | OwnModel | None:
-    """What reads times: a sequence-to-sequence model, ``st:google/flan-t5-small`` or ``st:./folder``; ``"model"`` as it
-    is, for the memory's own language model; ``None`` for ``none``.
+    """Return a time reader by its name, or ``None`` for ``none``.
+
+    ``st:google/flan-t5-small`` and ``st:./folder`` are sequence-to-sequence models. ``"model"`` is returned unchanged.
+    It means the memory's own language model.
 
     Raises:
-        InvalidInput: the name is none of these.
+        InvalidInput: the name has none of these forms.
     """
     if name == "none":
         return None
@@ -118,11 +122,11 @@ def build_time_reader(name: str) -> TimeReader | OwnModel | None:
         return "model"
     if source := _parse_local_model(name):
         return Seq2SeqTimeReader(source)
-    raise InvalidInput(f"no time reader {name!r}; it is one of {TIME_READERS}")
+    raise InvalidInput(f"there is no time reader {name!r}. Choose one of: {TIME_READERS}")
 
 
 def _parse_local_model(name: str) -> str | Path | None:
-    """What stands after ``st:``; a path where it is written as one, so that the model hub is not asked for it."""
+    """Return the model after ``st:``. A name that looks like a path is a folder and not a name on the model hub."""
     source = name.removeprefix("st:")
     if source == name or not source:
         return None

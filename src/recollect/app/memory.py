@@ -1,4 +1,4 @@
-"""Opening a memory: from arguments, or from settings."""
+"""Open a memory from arguments or from settings."""
 
 from __future__ import annotations
 
@@ -41,31 +41,32 @@ class Memory(BaseMemory):
         open_megabytes: int | None = None,
         clock: Clock = utc_now,
     ) -> Self:
-        """Open a store.
+        """Open a memory in a folder.
+
+        If ``model``, ``limits``, ``open_banks`` or ``open_megabytes`` is left out, its value is read from the
+        environment or from the store's ``recollect.toml``.
 
         Args:
-            store: a folder, made if it is not there; or ``":memory:"``.
-            embedder: an object or a name, such as ``"none"`` for a memory without vectors; wordllama's static
-                embeddings where left out, or ``"none"`` where wordllama is not installed.
-            reranker: none where left out.
-            time_reader: reads the times in questions that the rules cannot read; ``"model"`` is the language model of
-                the role ``"assist"``; none where left out.
-            recipe: a name or a value.
-            model: a language model; ``"provider:model"``; ``"none"``; or a mapping of roles (``"extract"``,
-                ``"consolidate"``, ``"reflect"``, ``"answer"``, ``"assist"``, and ``"default"`` for the
-                others) to these. What the environment and the store's ``recollect.toml`` say where left out.
-            limits: on the tokens that each bank's model calls may cost, as values or as they are written:
-                ``"2M/day,extract=500k/day"``; or a mapping of banks, and ``"default"`` for the others, to these. What
-                the environment and the file say where left out.
-            worker: how background work goes.
-            open_banks: so many banks are open at most, those used last; others are opened again when they are used.
-                What the environment and the file say where left out, else 40.
-            open_megabytes: what the open banks may take of memory together, roughly. What the environment and the file
-                say where left out, else 1,024.
-            clock: gives the aware present.
+            store: a folder, which is created if it does not exist, or ``":memory:"``.
+            embedder: an embedder or its name, such as ``"none"`` for a memory without vectors. By default it is
+                wordllama with its static embeddings, or ``"none"`` if wordllama is not installed.
+            reranker: a reranker. By default there is none.
+            time_reader: reads the times in questions that the rules cannot read. ``"model"`` means the language model
+                of the role ``"assist"``. By default there is none.
+            recipe: a recipe or its name.
+            model: a language model, ``"provider:model"`` or ``"none"``. Or a mapping from roles to these. The roles are
+                ``"extract"``, ``"consolidate"``, ``"reflect"``, ``"answer"`` and ``"assist"``. ``"default"`` is for all
+                other roles.
+            limits: limits on the tokens that each bank's model calls may cost, as values or as a text such as
+                ``"2M/day,extract=500k/day"``. Or a mapping from banks to these. ``"default"`` is for all other banks.
+            worker: the settings of background work.
+            open_banks: the maximum number of open banks, 40 by default. If there are more, the banks used longest ago
+                are closed. They are opened again when they are used.
+            open_megabytes: the approximate maximum of memory for all open banks together, 1,024 by default.
+            clock: returns the present as an aware datetime.
 
         Raises:
-            StoreUnavailable: the folder cannot be made or read.
+            StoreUnavailable: the folder cannot be created or read.
             InvalidInput: a name is unknown, the settings cannot be read, or the store is an address.
         """
         _require_folder(store)
@@ -84,12 +85,12 @@ class Memory(BaseMemory):
 
 
 async def open_memory(settings: Settings, *, worker: WorkerSettings | None = None, clock: Clock = utc_now) -> Memory:
-    """The memory that the settings describe; ``worker`` says how background work goes.
+    """Open the memory that the settings describe. ``worker`` are the settings of background work.
 
     Raises:
         InvalidInput: a name is unknown, or the store is an address.
-        StoreUnavailable: the folder cannot be made or read.
-        ModelUnavailable: an endpoint that has to tell its dimension could not be reached.
+        StoreUnavailable: the folder cannot be created or read.
+        ModelUnavailable: the dimension of an endpoint is unknown, and the endpoint could not be reached.
     """
     _require_folder(settings.store)
     recipe = configure_recipe(settings)
@@ -114,10 +115,10 @@ def _choose_embedder(given: Embedder | str | None) -> Embedder:
 
 
 def _require_folder(store: str | Path) -> None:
-    """Refuse a store that is elsewhere.
+    """Raise InvalidInput if the store is an address.
 
     Raises:
-        InvalidInput: it is an address.
+        InvalidInput: the store is an address.
     """
     if "://" in str(store):
         raise InvalidInput(f"the store {str(store)!r} is an address; a store is a folder")

@@ -1,4 +1,4 @@
-"""Who thinks for a bank and who works for it."""
+"""Provide language models and background workers to the banks of a memory."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from recollect.worker import BackgroundWorker, Worker, WorkerSettings
 
 WORKING_ROLES: Final = (ModelRole.EXTRACT, ModelRole.CONSOLIDATE)
 
-_WANTS: Final = (LimitReached.__name__, NoModel.__name__)  # for want of what jobs are put off
+_WANTS: Final = (LimitReached.__name__, NoModel.__name__)  # the errors for which jobs are put off
 
 
 class ModelPool:
-    """A language model for all banks, metered for each, and a worker for each in the background.
+    """Provides the language model, metered for each bank, and a background worker for each bank.
 
     Args:
-        model: thinks; one that picks by role, where roles have their own.
-        limits: on the tokens of a bank, by its name; under ``default`` those of the banks that have none of their own.
-        clock: gives the aware present.
-        settings: how background work goes.
+        model: the language model. It may select a model by role.
+        limits: the limits on tokens by the name of the bank. ``default`` is for banks without their own limits.
+        clock: returns the present as an aware datetime.
+        settings: the settings of background work.
     """
 
     def __init__(
@@ -47,18 +47,20 @@ class ModelPool:
     ) -> None:
         self._model, self._clock, self._settings = model, clock, settings or WorkerSettings()
         self._limits = {name_key(bank): own for bank, own in (limits or {}).items()} | dict(limits or {})
-        # As long as somebody holds them, and no longer: both hold the store.
+        # Weak references: both values reference the store, and must not keep it alive.
         self._metered: WeakValueDictionary[Store, LedgerModel] = WeakValueDictionary()
         self._background: WeakValueDictionary[Store, BackgroundWorker] = WeakValueDictionary()
 
     @property
     def poll_s(self) -> float | None:
-        """How many seconds pass between two looks for jobs that are due; ``None`` where none is begun by itself."""
+        """Return the seconds between two looks for due jobs, or ``None`` if jobs do not start by themselves."""
         idle = isinstance(self._model, UnconfiguredModel) or not self._settings.automatic
         return None if idle else self._settings.poll_s
 
     def model_for(self, store: Store) -> LedgerModel:
-        """The model that works for a bank and keeps its ledger; the same one as long as somebody holds it."""
+        """Return the model for a bank, which also writes the bank's ledger. It is the same object while it is in
+        use.
+        """
         metered = self._metered.get(store)
         if metered is None:
             metered = self._metered[store] = LedgerModel(
@@ -67,17 +69,19 @@ class ModelPool:
         return metered
 
     def _limits_of(self, bank: str) -> Sequence[Limit]:
-        """Return a bank's limits: by its name as it is, by its name in any spelling, or those of all banks."""
+        """Return the limits of a bank: by its exact name, by its name in another spelling, or those of all banks."""
         own = self._limits.get(bank, self._limits.get(name_key(bank)))
         return self._limits.get(DEFAULT, ()) if own is None else own
 
     def _model_with_states(self, store: Store) -> LanguageModel:
-        """The model with the bank's own folder for states, if it keeps any: forgetting erases what is in there."""
+        """Return the model with the bank's own folder for states, if it has states. Forgetting deletes the states in
+        this folder.
+        """
         folder = states_folder(store)
         return self._model if folder is None else with_state_folder(self._model, folder)
 
     def runner_for(self, store: Store, consolidators: Sequence[Consolidator]) -> JobRunner | None:
-        """Background work on a bank; ``None`` where no model is configured."""
+        """Return the runner of a bank's background jobs, or ``None`` if no model is configured."""
         if isinstance(self._model, UnconfiguredModel):
             return None
         background = self._background.get(store)
@@ -87,12 +91,12 @@ class ModelPool:
         return _PoolJobRunner(background, self.model_for(store), store, self._clock)
 
     async def close(self) -> None:
-        """Stop all background work; what is unfinished waits for the next time."""
+        """Stop all background work. Unfinished jobs continue the next time."""
         await asyncio.gather(*(background.close() for background in list(self._background.values())))
 
 
 class _PoolJobRunner:
-    """A worker in the background, what its model has left, and what its queue waits for."""
+    """Runs the background jobs of a bank, and knows why they wait."""
 
     def __init__(
         self, background: BackgroundWorker, model: LedgerModel, store: Store, clock: Callable[[], datetime]
@@ -106,8 +110,9 @@ class _PoolJobRunner:
         return await self._background.drain()
 
     async def blocked_reasons(self) -> tuple[str, ...]:
-        """What keeps jobs waiting: a limit that is used up; else what the queue says, since a limit with something
-        left may be too little for the next call.
+        """Return the reasons why jobs wait: limits that are used up, or else the errors in the queue.
+
+        The queue is asked too, because a limit may have tokens left but too few for the next call.
         """
         reached = [await self._model.find_reached_limit(role) for role in WORKING_ROLES]
         told = [str(error) for error in reached if error is not None]
@@ -119,5 +124,5 @@ class _PoolJobRunner:
 
 
 def _strip_kind(error: str) -> str:
-    """A job's error without its kind."""
+    """Return the error of a job without its kind."""
     return error.partition(": ")[2]

@@ -1,4 +1,4 @@
-"""Language models from settings and arguments."""
+"""Make language models from settings and arguments."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ ModelArgument = LanguageModel | str | Mapping[ModelRole | str, LanguageModel | s
 
 
 def build_language_model(settings: Settings) -> LanguageModel:
-    """The language model that settings choose: one that picks by role where roles have their own.
+    """Return the language model of the settings. If roles have their own models, it selects the model by role.
 
-    ``base_url`` and the key are the default model's. A role's model of the same provider shares them, unless it has an
-    address of its own; models of other providers take the key that their provider's library looks for.
+    ``base_url`` and the key belong to the default model. The model of a role shares them if it has the same provider
+    and no address of its own. For models of other providers, the provider's library finds the key.
 
     Raises:
         InvalidInput: a name is not ``none``, ``provider:model`` or ``provider:model@base_url``.
@@ -40,10 +40,10 @@ def build_language_model(settings: Settings) -> LanguageModel:
 
 
 def choose_model(given: ModelArgument | None, settings: Settings) -> LanguageModel:
-    """The language model that an argument chooses over settings.
+    """Return the language model of an argument, or that of the settings if there is no argument.
 
-    A name takes the place of the default model's. A mapping takes the place of all models; its key ``default`` is for
-    the roles that it does not name.
+    A name replaces the default model. A mapping replaces all models. Its key ``default`` is for the roles that it does
+    not name.
 
     Raises:
         InvalidInput: a name or a role is unknown.
@@ -68,14 +68,14 @@ def build_model(
     call: CallSettings | None = None,
     cache: str | None = None,
 ) -> LanguageModel:
-    """A language model by its name; nothing is loaded or asked yet.
+    """Return a language model by its name. Nothing is loaded or called yet.
 
-    ``none``; ``openai:gpt-5-mini``, ``anthropic:...``, ``google:...`` and what else pydantic-ai offers;
-    ``openai:qwen3@http://localhost:8000/v1`` for any OpenAI-compatible server; ``local:Qwen/Qwen3-4B`` or
-    ``local:./folder`` for one that runs in this process.
+    The name can be ``none``. It can be ``openai:gpt-5-mini``, ``anthropic:...``, ``google:...`` or another provider of
+    pydantic-ai. It can be ``openai:qwen3@http://localhost:8000/v1`` for any OpenAI-compatible server. Or it can be
+    ``local:Qwen/Qwen3-4B`` or ``local:./folder`` for a model that runs in this process.
 
     Raises:
-        InvalidInput: the name is none of these.
+        InvalidInput: the name has none of these forms.
     """
     if name == NONE:
         return UnconfiguredModel()
@@ -92,27 +92,28 @@ def build_model(
 
 
 def _build_local_model(name: str, base_url: str | None, call: CallSettings) -> LocalModel:
-    """A model of this process: a path where it is written as one, so that the model hub is not asked for it.
+    """Return a model that runs in this process. A name that looks like a path is a folder and not a name on the model
+    hub.
 
     Raises:
         InvalidInput: an address was given.
     """
     parsed = parse_model_name(name)
     if address := base_url or parsed.base_url:
-        raise InvalidInput(f"{parsed} runs in this process; it has no address, and {address} was given")
+        raise InvalidInput(f"{parsed} runs in this process and has no address, but {address} was given")
     source = parsed.model
     return LocalModel(Path(source).expanduser() if source.startswith((".", "/", "~")) else source, settings=call)
 
 
 def build_rehearsal_model(base_url: str) -> LanguageModel:
-    """The model behind a recording, real or replayed: its requests say what they are for, and may wait for an hour."""
+    """Return the model behind a recording, real or replayed. Its requests have tags, and may take an hour."""
     call = CallSettings(structured="schema", timeout=3600.0, tags=True)
     return build_model("openai:recorded", base_url=base_url, api_key="none", call=call)
 
 
 @dataclass(frozen=True, slots=True)
 class _ModelFactory:
-    """Models made so far, so that roles with the same model share it and its limit on concurrency."""
+    """Creates each model once, so that roles with the same model share it and its limit on concurrency."""
 
     settings: Settings
     built: dict[tuple[object, ...], LanguageModel] = field(default_factory=dict)
@@ -131,7 +132,7 @@ class _ModelFactory:
         return self.built[key]
 
     def _with_defaults(self, spec: ModelSpec) -> ModelSpec:
-        """The spec with the address and the key that are its own, or that it shares with the default model."""
+        """Return the spec with its own address and key, or with those that it shares with the default model."""
         if spec.name == NONE:
             return spec
         name, settings = parse_model_name(spec.name), self.settings

@@ -1,18 +1,18 @@
-"""What the environment and a file choose.
+"""Read settings from the environment and from a file.
 
-An argument comes before the environment, the environment before the file. The file is ``recollect.toml`` in the
-store's folder, or the one that ``RECOLLECT_CONFIG`` names::
+An argument takes precedence over the environment, and the environment over the file. The file is ``recollect.toml`` in
+the store's folder, or the file that ``RECOLLECT_CONFIG`` names::
 
     embedder = "wordllama"
     limits = "2M/day,extract=500k/day"       # or a table: default, and a bank's own under its name
-    open_banks = 100                         # how many are open at a time
+    open_banks = 100                         # the maximum number of open banks
     model = "openai:gpt-5-mini"              # or a table: name, base_url, api_key_env, timeout, temperature, ...
 
-    [models.assist]                          # a role's own
+    [models.assist]                          # the model of one role
     name = "openai:qwen3-4b"
     base_url = "http://localhost:8000/v1"
 
-Keys are not kept in it: ``api_key_env`` names the environment's variable that holds one.
+The file does not contain keys: ``api_key_env`` names the environment variable that has the key.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from recollect.recall.settings import Arm
 from recollect.store.stores import OpenLimits
 
 CONFIG_FILE: Final = "recollect.toml"
-NONE: Final = "none"  # TOML has no word for nothing
+NONE: Final = "none"  # TOML has no null
 DEFAULT: Final = "default"
 
 LimitsArgument = str | Sequence[Limit] | Mapping[str, str | Sequence[Limit]]
@@ -44,9 +44,9 @@ _CALL: Final = tuple(one.name for one in fields(CallSettings))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
-    """A language model as it is chosen: ``provider:model``, where it is, its key, and how to call it.
+    """The choice of a language model: its name (``provider:model``), its address, its key, and its call settings.
 
-    ``call`` is ``None`` where it is called as the default model is.
+    If ``call`` is ``None``, the model has the call settings of the default model.
     """
 
     name: str
@@ -57,13 +57,16 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a command line, the environment and a file choose; names are read by the functions beside this module.
+    """The settings from a command line, the environment and a file. Functions in this room find the parts by their
+    names.
 
-    ``embedder`` is the default one where it is ``None``, and ``arms`` are those of the recipe. ``api_key`` goes to
-    endpoints, and is never shown. ``model`` is the language model for every role that has none of its own in
-    ``models``; it is at ``base_url``, takes ``model_key`` (else ``api_key``) and is called as ``call`` says. ``cache``
-    is the folder of the reply cache. ``limits`` are those of each bank that has its own, and under ``default`` those of
-    all others. ``open_limits`` say how much the store holds open at a time.
+    If ``embedder`` is ``None``, the default embedder is used. If ``arms`` is ``None``, the arms of the recipe are used.
+    ``api_key`` is for endpoints, and is never shown.
+
+    ``model`` is the language model for every role that is not in ``models``. Its address is ``base_url``, its key is
+    ``model_key`` or else ``api_key``, and its call settings are ``call``. ``cache`` is the folder of the reply cache.
+    ``limits`` are the limits of each bank, by its name. ``default`` is for all other banks. ``open_limits`` restrict
+    how much the store keeps open at a time.
     """
 
     store: str = "./recollect-data"
@@ -84,15 +87,15 @@ class Settings:
 
 
 def load_settings(environ: Mapping[str, str], *, store: str | None = None) -> Settings:
-    """Settings from the environment, and from the file of the store; an empty value is none.
+    """Return the settings from the environment and from the file of the store. An empty value counts as not set.
 
     Variables: ``RECOLLECT_STORE``, ``_CONFIG``, ``_EMBEDDER``, ``_RERANKER``, ``_TIME_READER``, ``_RECIPE``,
-    ``_API_KEY``, ``_BASE_URL``, ``_MODEL``, ``_MODEL_EXTRACT`` and so for each role, ``_MODEL_TIMEOUT``, ``_LIMITS``,
-    ``_CACHE``, ``_OPEN_BANKS``, ``_OPEN_MEGABYTES``.
+    ``_API_KEY``, ``_BASE_URL``, ``_MODEL``, ``_MODEL_EXTRACT`` (and the same for each role), ``_MODEL_TIMEOUT``,
+    ``_LIMITS``, ``_CACHE``, ``_OPEN_BANKS``, ``_OPEN_MEGABYTES``.
 
     Args:
         environ: the environment.
-        store: where a command or a caller says that the store is.
+        store: the store that a command or a caller names.
 
     Raises:
         InvalidInput: a value cannot be used, or the file cannot be read.
@@ -105,14 +108,18 @@ def load_settings(environ: Mapping[str, str], *, store: str | None = None) -> Se
 
 
 def _override(from_file: Settings, from_environment: Mapping[str, str]) -> Settings:
-    """What the environment says, over what the file says; what a role or a bank has of its own in the file stays."""
+    """Return the settings of the file, replaced by those of the environment. Own values of roles and banks in the file
+    stay.
+    """
     own = {role: from_environment.get(f"RECOLLECT_MODEL_{role.upper()}") for role in ModelRole}
     models = {**from_file.models, **{role: ModelSpec(name=name) for role, name in own.items() if name}}
     call = from_file.call
     if timeout := from_environment.get("RECOLLECT_MODEL_TIMEOUT"):
         call = replace(call, timeout=_parse_seconds(timeout))
         models = {role: _with_timeout(spec, call.timeout) for role, spec in models.items()}
-    if model := from_environment.get("RECOLLECT_MODEL"):  # the file's address and key are those of the file's model
+    if model := from_environment.get(
+        "RECOLLECT_MODEL"
+    ):  # the address and the key in the file belong to the model in the file
         from_file = replace(from_file, model=model, base_url=None, model_key=None)
     limits = from_environment.get("RECOLLECT_LIMITS")
     return replace(
@@ -132,10 +139,10 @@ def _override(from_file: Settings, from_environment: Mapping[str, str]) -> Setti
 
 
 def normalize_limits(given: LimitsArgument) -> Mapping[str, tuple[Limit, ...]]:
-    """Limits by the names of banks; what is given for all of them is under ``default``.
+    """Return limits by the names of banks. Limits for all banks are under ``default``.
 
     Raises:
-        InvalidInput: one cannot be read, or is of a role that there is not.
+        InvalidInput: a limit cannot be read, or its role does not exist.
     """
     if not isinstance(given, Mapping):
         given = {DEFAULT: given}
@@ -146,10 +153,10 @@ def normalize_limits(given: LimitsArgument) -> Mapping[str, tuple[Limit, ...]]:
 
 
 def read_limits(text: str) -> tuple[Limit, ...]:
-    """Limits as they are written: ``2M/day,extract=500k/day,10M``.
+    """Read limits from a text such as ``2M/day,extract=500k/day,10M``.
 
     Raises:
-        InvalidInput: one cannot be read, or is of a role that there is not.
+        InvalidInput: a limit cannot be read, or its role does not exist.
     """
     limits = parse_limits(text)
     for limit in limits:
@@ -159,15 +166,15 @@ def read_limits(text: str) -> tuple[Limit, ...]:
 
 
 def parse_role(name: str) -> ModelRole:
-    """A role by its name.
+    """Return a role by its name.
 
     Raises:
-        InvalidInput: there is none of that name.
+        InvalidInput: there is no role of this name.
     """
     try:
         return ModelRole(name)
     except ValueError:
-        raise InvalidInput(f"no role {name!r}; there are: {', '.join(ModelRole)}") from None
+        raise InvalidInput(f"there is no role {name!r}. The roles are: {', '.join(ModelRole)}") from None
 
 
 def _given_open_limits(given: Mapping[str, str]) -> dict[str, int]:
@@ -175,14 +182,14 @@ def _given_open_limits(given: Mapping[str, str]) -> dict[str, int]:
     try:
         return {field: int(given[variable]) for variable, field in variables.items() if variable in given}
     except ValueError:
-        raise InvalidInput(f"{' and '.join(variables)} are whole numbers") from None
+        raise InvalidInput(f"{' and '.join(variables)} must be whole numbers") from None
 
 
 def _parse_seconds(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InvalidInput(f"RECOLLECT_MODEL_TIMEOUT is {text!r}; it is a number of seconds") from None
+        raise InvalidInput(f"RECOLLECT_MODEL_TIMEOUT is {text!r}. It must be a number of seconds") from None
 
 
 def _with_timeout(spec: ModelSpec, timeout: float) -> ModelSpec:
@@ -190,17 +197,17 @@ def _with_timeout(spec: ModelSpec, timeout: float) -> ModelSpec:
 
 
 def _find_config(named: str | None, store: str) -> Path | None:
-    """The file to read, if there is one.
+    """Return the file to read, or ``None`` if there is none.
 
     Raises:
-        InvalidInput: the file that was named is not there.
+        InvalidInput: the file that ``RECOLLECT_CONFIG`` names does not exist.
     """
     if named is None:
         path = Path(store) / CONFIG_FILE
         return path if path.is_file() else None
     path = Path(named).expanduser()
     if not path.is_file():
-        raise InvalidInput(f"RECOLLECT_CONFIG names {named}, and there is no such file")
+        raise InvalidInput(f"RECOLLECT_CONFIG names {named}, but there is no such file")
     return path
 
 
@@ -237,7 +244,7 @@ def _parse_file(table: Mapping[str, Any], folder: Path, environ: Mapping[str, st
         )
     models = table.get("models", {})
     if not isinstance(models, dict):
-        raise InvalidInput("models is a table of roles")
+        raise InvalidInput("models must be a table of roles")
     return replace(
         settings,
         models={parse_role(role): _parse_model_spec(one, settings.call, environ) for role, one in models.items()},
@@ -245,20 +252,22 @@ def _parse_file(table: Mapping[str, Any], folder: Path, environ: Mapping[str, st
 
 
 def _parse_file_limits(value: object) -> Mapping[str, tuple[Limit, ...]]:
-    """Limits as the file tells of them: a text for all banks, or a table of banks."""
+    """Return the limits in the file: a text for all banks, or a table of banks."""
     if not isinstance(value, dict):
         return normalize_limits(_read_text({"limits": value}, "limits"))
     return normalize_limits({bank: _read_text(value, bank, empty=True) for bank in value})
 
 
 def _parse_model_spec(value: object, call: CallSettings, environ: Mapping[str, str]) -> ModelSpec:
-    """A model as the file tells of it: a name, or a table."""
+    """Return a model in the file: a name, or a table."""
     if isinstance(value, str):
         return ModelSpec(name=value)
     if not isinstance(value, dict) or "name" not in value:
-        raise InvalidInput("a model is PROVIDER:MODEL, or a table with a name")
+        raise InvalidInput("a model must be PROVIDER:MODEL, or a table with a name")
     if "api_key" in value:
-        raise InvalidInput("a key does not belong into a file; api_key_env names the variable that holds it")
+        raise InvalidInput(
+            "a key must not be in a file. Put it into an environment variable, and name the variable in api_key_env"
+        )
     _require_known(value, ("name", "base_url", "api_key_env", *_CALL), "a setting of a model")
     own = {name: None if value == NONE else value for name, value in value.items() if name in _CALL}
     return ModelSpec(
@@ -286,17 +295,17 @@ def _read_key(name: str, environ: Mapping[str, str]) -> str:
 def _read_text(table: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
     value = table[name]
     if not isinstance(value, str) or not (value or empty):
-        raise InvalidInput(f"{name} is {value!r}; it is a text")
+        raise InvalidInput(f"{name} is {value!r}. It must be a text")
     return value
 
 
 def _number(told: Mapping[str, Any], name: str) -> int:
     value = told[name]
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidInput(f"{name} is {value!r}; it is a whole number")
+        raise InvalidInput(f"{name} is {value!r}. It must be a whole number")
     return value
 
 
 def _require_known(names: Iterable[str], known: Iterable[str], what: str) -> None:
     if unknown := sorted(set(names) - set(known)):
-        raise InvalidInput(f"{unknown[0]!r} is not {what}; there are: {', '.join(known)}")
+        raise InvalidInput(f"{unknown[0]!r} is not {what}. Choose one of: {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""What of a call goes over the wire, for counting its tokens without making it."""
+"""Return the texts that a model call sends and receives, to count their tokens without a call."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from recollect.models.languages.replies import build_schema, dump_answer
 
 
 def require_schemas() -> None:
-    """See to it that the functions below can be called.
+    """Raise MissingExtra if the functions below cannot be used.
 
     Raises:
-        MissingExtra: what makes schemas of types is not installed.
+        MissingExtra: the package that makes JSON schemas from types is not installed.
     """
     if find_spec("pydantic") is None:
         raise MissingExtra("pydantic-ai-slim", "models")
 
 
 def render_request_texts(prompt: Prompt, answer_type: type[object]) -> tuple[str, ...]:
-    """What a model reads: the system text, the JSON schema of the answer, and what is asked."""
+    """Return the texts that a model reads: the system text, the JSON schema of the answer, and the prompt."""
     schema = build_schema(answer_type)
     told = () if schema is None else (json.dumps(schema, ensure_ascii=False),)
     return (prompt.system, *told, prompt.full_text)
 
 
 def render_reply_text(value: object, answer_type: type[object]) -> str:
-    """What a model writes: the answer as JSON, or as plain text."""
+    """Return the text that a model writes: the answer as JSON, or as plain text."""
     return dump_answer(value, answer_type)

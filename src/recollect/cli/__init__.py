@@ -1,4 +1,4 @@
-"""The command line. Each command imports what it needs when it runs, so that ``--help`` is instant."""
+"""The command line. Each command imports its modules when it runs, so that ``--help`` is instant."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from recollect.cli.worker import worker
 
 app = typer.Typer(
     cls=ExtensibleCommands,
-    help="Long-term memory for language-model agents: keeps every word, finds the right ones, needs no model.",
-    epilog="Exit status: 0 done; 1 an error, told in one line; 2 wrong usage; 3 nothing found; 130 interrupted.",
+    help="Long-term memory for language-model agents: it keeps every message, finds the right ones and needs no model.",
+    epilog="Exit status: 0 done; 1 an error, described in one line; 2 wrong usage; 3 nothing found; 130 interrupted.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     add_completion=False,
@@ -52,26 +52,26 @@ def _main(
     pass
 
 
-app.command(short_help="See it work on a year of sample talk.")(demo)
-app.command(short_help="Keep the messages of a transcript.")(retain)
-app.command(short_help="Find what a bank holds on a question.")(recall)
-app.command(short_help="Answer a question, with citations.")(ask)
-app.command(short_help="Answer as who the agent is, and form opinions.")(reflect)
-app.command(short_help="List what a bank believes.")(opinions)
-app.command(short_help="List what a bank has summed up.")(observations)
-app.command(short_help="See or say who a bank's agent is.")(profile)
-app.command(short_help="List, retry or drop background work.")(jobs)
-app.command(short_help="Do background work until interrupted.")(worker)
+app.command(short_help="Try recollect on a year of sample conversations.")(demo)
+app.command(short_help="Store the messages of a transcript.")(retain)
+app.command(short_help="Find evidence for a question in a bank.")(recall)
+app.command(short_help="Answer a question with citations.")(ask)
+app.command(short_help="Answer from the agent's profile, and form opinions.")(reflect)
+app.command(short_help="List the opinions of a bank.")(opinions)
+app.command(short_help="List the observations of a bank.")(observations)
+app.command(short_help="Show or change the profile of a bank's agent.")(profile)
+app.command(short_help="List, retry or drop background jobs.")(jobs)
+app.command(short_help="Run background jobs until interrupted.")(worker)
 app.command(short_help="Show what model calls have cost.")(costs)
-app.command(short_help="Remove messages and all that was made of them.")(forget)
+app.command(short_help="Remove messages and everything derived from them.")(forget)
 app.command(short_help="List the banks, or erase one.")(banks)
 app.command(short_help="Write a whole bank as JSON Lines.")(export)
-app.command("import", short_help="Take an export into a new bank.")(import_)
-app.command(short_help="Embed every item of a bank anew.")(rebuild)
-app.command(short_help="List the recipes there are.")(recipes)
-app.command(short_help="Set how like messages must be to recur.")(calibrate)
-app.command(short_help="See which names were taken for one, and undo it.")(merges)
-app.command("eval", short_help="Measure (needs recollect-lab).", context_settings=ANY_ARGUMENTS)(eval_)
-app.command("recordings", short_help="Recorded replies (needs recollect-lab).", context_settings=ANY_ARGUMENTS)(
+app.command("import", short_help="Read an export into a new bank.")(import_)
+app.command(short_help="Embed every item of a bank again.")(rebuild)
+app.command(short_help="List the available recipes.")(recipes)
+app.command(short_help="Set how similar messages must be to recur.")(calibrate)
+app.command(short_help="List merged names, or undo a merge.")(merges)
+app.command("eval", short_help="Measure quality and cost (needs recollect-lab).", context_settings=ANY_ARGUMENTS)(eval_)
+app.command("recordings", short_help="Manage recorded replies (needs recollect-lab).", context_settings=ANY_ARGUMENTS)(
     recordings
 )

@@ -1,4 +1,4 @@
-"""Answers as a reader sees them: what is known and what is believed are never printed alike."""
+"""Format answers, opinions and observations for a reader. Knowledge and beliefs always look different."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OPINION_ACTION = "opinion"
 
 
 def format_answer(answer: Answer) -> str:
-    """The answer, what it rests on, what is believed since; and the evidence where there is no answer to print."""
+    """Return the answer, its citations and the opinions that it formed. Without an answer, return the evidence."""
     if not answer.text:
         return "\n".join(format_evidence(rank, piece) for rank, piece in enumerate(answer.evidence, start=1))
     parts = [indent_text(answer.text, "", fold=True)]
@@ -27,7 +27,7 @@ def format_answer(answer: Answer) -> str:
 
 
 def format_answer_receipt(answer: Answer) -> str:
-    """The steps that were taken, and what they cost."""
+    """Return the steps of an answer and their costs."""
     receipt = answer.receipt
     rows = [
         (flatten_line(step.action), f"{step.seconds * 1e3:.0f} ms", flatten_line(step.detail)) for step in answer.trace
@@ -42,7 +42,7 @@ def format_answer_receipt(answer: Answer) -> str:
 
 
 def format_opinion(opinion: Opinion, *, history: bool) -> str:
-    """An opinion with its confidence, and how it came to that."""
+    """Return an opinion with its confidence. ``history`` adds the steps that led to this confidence."""
     about = f"about {', '.join(opinion.entities)} · " if opinion.entities else ""
     head = _format_headed(f"{opinion.confidence:.2f}", opinion.text)
     foot = indent_text(f"believed since {opinion.formed:%Y-%m-%d} · {about}{opinion.id}", _MARGIN, fold=True)
@@ -51,13 +51,13 @@ def format_opinion(opinion: Opinion, *, history: bool) -> str:
 
 
 def format_observation(observation: Item) -> str:
-    """A neutral summary, and how many facts it rests on."""
+    """Return a neutral summary and the number of its facts."""
     foot = f"known from {format_count(len(observation.derived_from), 'fact')} · {observation.id}"
     return f"{indent_text(observation.text, '', fold=True)}\n{format_faint(indent_text(foot, _MARGIN, fold=True))}"
 
 
 def _format_opinion_step(step: OpinionStep) -> str:
-    """A step of a trajectory: when, how firmly from then on, what made it, the words, what moved it."""
+    """Return a step of an opinion: its date, the new confidence, its assessment, the words, and the evidence for it."""
     head = f"{step.at:%Y-%m-%d}  {step.confidence:.2f}  {step.assessment.value}: {step.text}"
     moved = f"by {', '.join(step.evidence) or 'nothing that is still kept'}"
     return f"{indent_text(head, _MARGIN, fold=True)}\n{format_faint(indent_text(moved, _MARGIN * 2, fold=True))}"
@@ -77,6 +77,6 @@ def _format_names(ids: tuple[str, ...]) -> str:
 
 
 def _format_headed(head: str, text: str) -> str:
-    """A text that hangs from its bold head."""
+    """Return a text whose lines are indented under its bold head."""
     body = indent_text(text, " " * (len(head) + 2), fold=True)
     return f"{format_strong(head)}{body[len(head) :]}"

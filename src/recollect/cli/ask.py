@@ -1,4 +1,4 @@
-"""``recollect ask`` and ``recollect reflect``: answers from what a bank holds."""
+"""The commands ``recollect ask`` and ``recollect reflect``: they answer questions from a bank."""
 
 from __future__ import annotations
 
@@ -20,20 +20,24 @@ if TYPE_CHECKING:
     from recollect.memory.bank import Bank
     from recollect.memory.query_options import RecallOptions
 
-Question: TypeAlias = Annotated[str, typer.Argument(metavar="QUESTION", help="In words.")]
+Question: TypeAlias = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in words.")]
 MaxTokens: TypeAlias = Annotated[
-    int, typer.Option("--max-tokens", metavar="N", help="Show the model at most so many tokens of evidence.")
+    int, typer.Option("--max-tokens", metavar="N", help="Show the model at most N tokens of evidence.")
 ]
 AsOf: TypeAlias = Annotated[
-    str | None, typer.Option("--as-of", metavar="TIME", help="Answer with what was recorded by then.")
+    str | None, typer.Option("--as-of", metavar="TIME", help="Use only what was recorded by this time.")
 ]
 Now: TypeAlias = Annotated[
-    str | None, typer.Option("--now", metavar="TIME", help='What "last week" is read against; else the present.')
+    str | None,
+    typer.Option("--now", metavar="TIME", help='The present for words like "last week". Default: the current time.'),
 ]
 Trace: TypeAlias = Annotated[
-    bool, typer.Option("--trace", help="Tell first how the answer came about: what was looked for, found and missing.")
+    bool,
+    typer.Option(
+        "--trace", help="First show how the answer was found: the searches, their results and what was missing."
+    ),
 ]
-Receipt: TypeAlias = Annotated[bool, typer.Option("--receipt", help="Print the steps and what they cost.")]
+Receipt: TypeAlias = Annotated[bool, typer.Option("--receipt", help="Print the steps and their costs.")]
 
 
 def ask(
@@ -51,9 +55,9 @@ def ask(
     receipt: Receipt = False,
     json: options.Json = False,
 ) -> None:
-    """Answer a question from what a bank holds, with what the answer rests on.
+    """Answer a question from the memory in a bank, and cite the sources of the answer.
 
-    Without a language model the evidence is printed instead. Exit status 3 where there is no answer.
+    Without a language model, the evidence is printed instead. The exit status is 3 if there is no answer.
     """
     with usage_errors():
         settings = load_chosen_settings(store=store, embedder=embedder, recipe=recipe, model=model)
@@ -77,9 +81,9 @@ def reflect(
     receipt: Receipt = False,
     json: options.Json = False,
 ) -> None:
-    """Answer as the bank's profile would, and form opinions where the question calls for judgement.
+    """Answer from the profile of the bank's agent, and form opinions if the question asks for a judgement.
 
-    Needs a language model. Exit status 3 where the bank holds nothing to go by.
+    This needs a language model. The exit status is 3 if the bank contains nothing to answer from.
     """
     with usage_errors():
         settings = load_chosen_settings(store=store, embedder=embedder, recipe=recipe, model=model)
@@ -106,7 +110,7 @@ def _run_question(settings: Settings, bank: str, ask: Callable[[Bank], Awaitable
 
 
 def _print(answer: Answer, *, question: str | None, receipt: bool, as_json: bool) -> None:
-    """Print an answer; with the question that is ``question``, after the story of how it came about."""
+    """Print an answer. If ``told`` is its question, first print the story of how the answer was found."""
     from recollect.domain.codec import to_json
 
     if as_json:

@@ -1,4 +1,4 @@
-"""``recollect banks``: what is in a store."""
+"""The command ``recollect banks``: it lists the banks of a store."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 def banks(
     store: options.Store = None,
     drop: Annotated[
-        str | None, typer.Option("--drop", metavar="NAME", help="Erase this bank with all its files.")
+        str | None, typer.Option("--drop", metavar="NAME", help="Erase this bank and all its files.")
     ] = None,
     yes: options.Yes = False,
     json: options.Json = False,
 ) -> None:
-    """List the banks of a store, or erase one.
+    """List the banks of a store, or erase one of them.
 
-    A note on standard error says where a bank could be searched in a better way, and what that needs.
+    A note on standard error says if a bank could be searched in a better way, and what this needs.
 
-    Exit status 1 where a bank cannot be read.
+    The exit status is 1 if a bank cannot be read.
     """
     with usage_errors():
         settings = load_chosen_settings(store=store)
@@ -67,7 +67,9 @@ def _list(settings: Settings, *, as_json: bool) -> None:
 
 
 async def _collect_infos(memory: Memory) -> tuple[list[BankInfo], list[str]]:
-    """The banks that can be read, and what is wrong with the others: one damaged file must not hide the rest."""
+    """Return the banks that can be read, and the problems of the others. One damaged file does not hide the other
+    banks.
+    """
     found: list[BankInfo] = []
     broken: list[str] = []
     for name in await memory.banks():

@@ -1,4 +1,4 @@
-"""``recollect calibrate``: how like messages must be to count as the same thing coming up again."""
+"""The command ``recollect calibrate``: it sets how similar messages must be to count as recurring."""
 
 from __future__ import annotations
 
@@ -19,23 +19,27 @@ def calibrate(
     store: options.Store = None,
     bank: options.Bank = "default",
     share: Annotated[
-        float, typer.Option(metavar="0-1", help="The share of messages that shall count as coming up again.")
+        float, typer.Option(metavar="0-1", help="The share of messages that should count as recurring.")
     ] = 0.05,
     theta_count: Annotated[
-        int, typer.Option(metavar="N", help="How many earlier ones there must be that are like it.")
+        int, typer.Option(metavar="N", help="How many similar earlier messages make a message recur.")
     ] = 5,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would do.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show the new threshold, and do not store it.")
+    ] = False,
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
-    """Set the recipe recmem's threshold for the bank's embedder, by how like the bank's own messages are."""
+    """Set the similarity threshold of the recipe recmem for the bank's embedder, measured on the bank's own
+    messages.
+    """
     from recollect.domain.codec import to_json
 
     with usage_errors():
         settings = load_chosen_settings(store=store, embedder=embedder)
 
     async def work(opened: Bank) -> Calibration:
-        with usage_errors():  # a share of 2
+        with usage_errors():  # the bank refuses a share such as 2
             return await opened.calibrate(share=share, theta_count=theta_count, apply=not dry_run)
 
     found = with_bank(settings, bank, work)

@@ -1,4 +1,4 @@
-"""``recollect demo``: a year of talk, kept and asked about, in a few seconds."""
+"""The command ``recollect demo``: it stores a year of conversations and asks questions about it, in a few seconds."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ BANK = "sample"
 SHOWN_EVIDENCE = 3
 FORGOTTEN = "2023-07-11"
 ASKED_QUESTIONS = ("q25", "q15", "q49", "q40", "q60", "q29", "q65")
-"""Questions of the sample, a category each."""
+"""The ids of the questions that are asked, one from each category."""
 
 REWORDED_QUESTIONS = {
     "q29": ("What happened to Bram last October?", "his bakery's oven died, on Friday 13 October 2023")
 }
-"""In other words than the sample's, so that the time is meant relative to the day of asking."""
+"""Questions and answers in other words than the sample's, so that the time is relative to the day of the question."""
 
 BLURBS = {
-    "q25": "Said once, a year before; the words hold no date.",
-    "q15": "The answer lies in two places.",
-    "q49": "First given wrongly, corrected later.",
-    "q40": "Nobody said Nutella; an allergy was told once, months before.",
+    "q25": "Said once, a year before. The words contain no date.",
+    "q15": "The answer is in two places.",
+    "q49": "First said wrongly, and corrected later.",
+    "q40": "Nobody mentioned Nutella. An allergy was mentioned once, months before.",
     "q60": "A preference, said in passing.",
-    "q29": "The time depends on when it is asked.",
-    "q65": "Nobody said. Recall gives what lies nearest, and leaves the judging to its reader.",
+    "q29": "The time depends on when the question is asked.",
+    "q65": "Nobody said this. Recall returns the nearest evidence, and the reader must judge it.",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleQuestion:
-    """A question on the sample, asked at a time, with its known answer and the ids of the messages that hold it."""
+    """A question about the sample: its time, its known answer, and the ids of the messages that contain the answer."""
 
     id: str
     text: str
@@ -68,7 +68,9 @@ class SampleQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """The messages of each session, by its name in order of time, and the questions by their ids."""
+    """The sample: the messages of each session by the session's name, in order of time, and the questions by their
+    ids.
+    """
 
     sessions: Mapping[str, Sequence[Message]]
     questions: Mapping[str, SampleQuestion]
@@ -76,32 +78,36 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedQuestion:
-    """A question put: what came back, and how long it took."""
+    """A question that was asked, its results, and the time that they took."""
 
     question: SampleQuestion
     found: Recall
     seconds: float
 
     def mark_gold(self) -> tuple[bool, ...]:
-        """Whether each piece of evidence holds a message that the sample names as the answer's."""
+        """Return, for each piece of evidence, true if it contains a message that the sample names as a source of the
+        answer.
+        """
         return tuple(not set(self.question.evidence).isdisjoint(piece.sources) for piece in self.found.evidence)
 
 
 def demo(
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the store, and say where it is.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the store, and print its folder.")] = False,
     recipe: Annotated[
         str | None,
-        typer.Option("--recipe", metavar="NAME", help="With recorded replies of a model (needs recollect-lab)."),
+        typer.Option(
+            "--recipe", metavar="NAME", help="Show this recipe with recorded replies of a model (needs recollect-lab)."
+        ),
     ] = None,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Every recipe with recorded replies, side by side (needs recollect-lab)."),
+        typer.Option("--all", help="Compare all recipes that have recorded replies (needs recollect-lab)."),
     ] = False,
 ) -> None:
-    """Keep a year of sample talk in a temporary store, ask it seven questions, and forget a day.
+    """Store a year of sample conversations in a temporary store, ask seven questions, and forget a day.
 
-    Needs no network, no key and no model. With the laboratory installed (pip install recollect-lab), --recipe and --all
-    show recipes at work, with replies that were recorded in place of a model.
+    This needs no network, no key and no model. With the laboratory installed (pip install recollect-lab), --recipe and
+    --all show recipes at work. Recorded replies then take the place of a model.
     """
     if recipe is not None or everything:
         raise report_missing_laboratory("recollect demo --all" if everything else "recollect demo --recipe")
@@ -109,7 +115,7 @@ def demo(
 
 
 def show_demo(*, keep: bool) -> None:
-    """Show the demo that needs no model; ``keep`` leaves its store where it is."""
+    """Show the demo that needs no model. ``keep`` keeps its store afterwards."""
     sample = _read_sample()
     with _open_folder(keep) as folder:
         run(_show(folder, sample))
@@ -177,7 +183,8 @@ def _introduce(sample: Sample) -> None:
     asked = sample.questions[ASKED_QUESTIONS[0]].at
     print_line(
         indent_text(
-            f"A year of talk between {', '.join(names[:-1])} and {names[-1]}: "
+            f"A year of conversations between "
+            f"{', '.join(names[:-1])} and {names[-1]}: "
             f"{format_count(len(messages), 'message')} in "
             f"{format_count(len(sample.sessions), 'session')}, from {first:%B %Y} to {last:%B %Y}.\n"
             f"Kept word for word in a temporary store, and asked about on {asked:%d %B %Y}.\n"

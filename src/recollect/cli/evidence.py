@@ -1,4 +1,4 @@
-"""Evidence and receipts as a reader sees them."""
+"""Format evidence and receipts for a reader."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNDATED = "undated"
 
 
 def format_evidence(rank: int, evidence: Evidence) -> str:
-    """A piece of evidence in full: who said it when, what it is if not raw words, the words, why it is here."""
+    """Return a whole piece of evidence: its date, speaker, score, kind if it is not raw words, words and reasons."""
     speaker = format_strong(make_printable(evidence.speaker))
     head = f"{rank:>2}. {format_spoken_day(evidence)}  {speaker}  {evidence.score:.2f}"
     if evidence.kind.value not in _SPOKEN_KINDS:
@@ -38,7 +38,7 @@ def format_evidence(rank: int, evidence: Evidence) -> str:
 
 
 def format_evidence_line(evidence: Evidence, *, gold: bool, columns: int) -> str:
-    """A piece of evidence in two lines, marked where it is what the question is about."""
+    """Return a piece of evidence in two lines. ``gold`` marks evidence that contains the answer."""
     mark = format_green("✓") if gold else " "
     name = f"{truncate_text(evidence.speaker, 8):<6}"
     words = truncate_text(evidence.text, columns - len(f"  ✓ 0.00  2023-07-11  {name} "))
@@ -47,19 +47,19 @@ def format_evidence_line(evidence: Evidence, *, gold: bool, columns: int) -> str
 
 
 def describe_kind(kind: ItemKind) -> str:
-    """What an item is, and whether somebody said it, the bank knows it, or the bank believes it."""
+    """Return the kind of an item, and its standing: somebody said it, the bank knows it, or the bank believes it."""
     if kind.value in _SPOKEN_KINDS:
         return f"said, {kind.value}"
     return f"{'believed' if kind.value == _BELIEVED_KIND else 'known'}, {kind.value}"
 
 
 def format_spoken_day(evidence: Evidence) -> str:
-    """The day on which it was said, or that nobody knows, in as many columns."""
+    """Return the day on which the evidence was said, or "undated" in the same number of columns."""
     return f"{_UNDATED:<10}" if evidence.mentioned is None else f"{evidence.mentioned:%Y-%m-%d}"
 
 
 def format_reasons(evidence: Evidence) -> str:
-    """The time that its words speak of, past or to come, and the arms that brought it with its rank in each."""
+    """Return the time that the words of the evidence speak of, and the arms that found it with its rank in each."""
     from recollect.text.time_expressions import describe_interval
 
     time = (f"speaks of {describe_interval(evidence.occurred)}",) if evidence.occurred else ()
@@ -68,7 +68,7 @@ def format_reasons(evidence: Evidence) -> str:
 
 
 def format_recall_receipt(receipt: RecallReceipt) -> str:
-    """What each arm did, and what was cut."""
+    """Return the result of each arm, and how much was cut."""
     from recollect.text.time_expressions import describe_interval
 
     rows = [("arm", "status", "ms", "candidates", "note")] + [
@@ -86,7 +86,7 @@ def format_recall_receipt(receipt: RecallReceipt) -> str:
 
 
 def format_forget_receipt(receipt: ForgetReceipt) -> str:
-    """What is gone, and whether the check found any of it."""
+    """Return the counts of what was removed, and the result of the check that nothing is left."""
     gone = ", ".join(
         (
             format_count(len(receipt.messages), "message"),

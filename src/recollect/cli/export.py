@@ -1,4 +1,4 @@
-"""``recollect export``: a bank as JSON Lines."""
+"""The command ``recollect export``: it writes a bank as JSON Lines."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def export(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - for standard output.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write, or - for standard output.")],
     store: options.Store = None,
     bank: options.Bank = "default",
     embedder: options.Embedder = None,
 ) -> None:
-    """Write a whole bank as JSON Lines: the raw log and everything derived, vectors included.
+    """Write a whole bank as JSON Lines: the raw log and everything derived from it, including vectors.
 
-    The file is put in place when it is complete. It is UTF-8, and holds all that was said.
+    The file appears in its place when it is complete. It is in UTF-8 and contains everything that was said.
     """
     with usage_errors():
         settings = load_chosen_settings(store=store, embedder=embedder)
@@ -45,13 +45,15 @@ def export(
 
 @contextmanager
 def _open_output(file: str) -> Iterator[IO[bytes]]:
-    """Bytes to write to; a file is written beside itself first, so that half an export never looks like one."""
+    """Open the output for bytes. A file is first written under another name, so that half an export never looks
+    complete.
+    """
     if file == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     target = Path(file)
-    if target.exists() and not target.is_file():  # a pipe, a terminal, /dev/null
+    if target.exists() and not target.is_file():  # a pipe, a terminal or /dev/null is written directly
         with target.open("wb") as out:
             yield out
         return

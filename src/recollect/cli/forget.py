@@ -1,4 +1,4 @@
-"""``recollect forget``: messages and all that was made of them."""
+"""The command ``recollect forget``: it removes messages and everything derived from them."""
 
 from __future__ import annotations
 
@@ -30,17 +30,23 @@ Names = list[str] | None
 def forget(
     store: options.Store = None,
     bank: options.Bank = "default",
-    message: Annotated[Names, typer.Option("--message", metavar="ID", help="This message; may be repeated.")] = None,
+    message: Annotated[
+        Names, typer.Option("--message", metavar="ID", help="Forget this message. May be repeated.")
+    ] = None,
     session: Annotated[
-        Names, typer.Option("--session", metavar="NAME", help="A whole session; may be repeated.")
+        Names, typer.Option("--session", metavar="NAME", help="Forget this whole session. May be repeated.")
     ] = None,
     speaker: Annotated[
-        Names, typer.Option("--speaker", metavar="NAME", help="All that somebody said; may be repeated.")
+        Names,
+        typer.Option("--speaker", metavar="NAME", help="Forget everything that this speaker said. May be repeated."),
     ] = None,
     entity: Annotated[
-        Names, typer.Option("--entity", metavar="NAME", help="All that mentions it; may be repeated.")
+        Names,
+        typer.Option("--entity", metavar="NAME", help="Forget everything that mentions this entity. May be repeated."),
     ] = None,
-    fact: Annotated[Names, typer.Option("--fact", metavar="ID", help="This given fact; may be repeated.")] = None,
+    fact: Annotated[
+        Names, typer.Option("--fact", metavar="ID", help="Forget this given fact. May be repeated.")
+    ] = None,
     since: options.Since = None,
     until: options.Until = None,
     zone: options.Zone = "UTC",
@@ -48,11 +54,12 @@ def forget(
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
-    """Remove every message that meets ANY of these, with everything derived from it, and check that it is gone.
+    """Remove every message that matches ANY of these options, with everything derived from it, and check that it is
+    gone.
 
-    Given facts that have no source go by --entity, --since and --until as messages do, and by --fact.
+    Given facts without a source match --entity, --since and --until as messages do. They also match --fact.
 
-    Exit status 1 where the check found some of it left, 3 where nothing met any of these.
+    The exit status is 1 if the check found remains, and 3 if nothing matched.
     """
     with usage_errors():
         settings = load_chosen_settings(store=store, embedder=embedder)
@@ -62,10 +69,10 @@ def forget(
         what += [f"said {since or 'from the beginning'} to {until or 'now'}"] if during else []
         if not what:
             raise InvalidInput(
-                "say what to forget: --message, --session, --speaker, --entity, --fact, --since or --until"
+                "give at least one of --message, --session, --speaker, --entity, --fact, --since or --until"
             )
     require_store(settings, bank)
-    confirm(f"Forget everything in bank {bank!r} that meets any of: {', '.join(what)}?", yes=yes)
+    confirm(f"Forget everything in bank {bank!r} that matches any of: {', '.join(what)}?", yes=yes)
     receipt = with_bank(
         settings,
         bank,
@@ -89,7 +96,7 @@ def _print(receipt: ForgetReceipt, *, as_json: bool) -> None:
     elif receipt.messages or receipt.items:
         print_line(indent_text(format_forget_receipt(receipt), ""))
     else:
-        print_note("nothing forgotten: no message and no given fact meets any of these")
+        print_note("nothing was forgotten: no message and no given fact matches any of these")
     if not receipt.messages and not receipt.items:
         raise typer.Exit(NOTHING_FOUND)
     if not receipt.verified:

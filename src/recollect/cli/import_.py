@@ -1,4 +1,4 @@
-"""``recollect import``: a bank from what ``recollect export`` wrote."""
+"""The command ``recollect import``: it makes a bank from the output of ``recollect export``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def import_(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="An export; - for standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The export to read, or - for standard input.")],
     store: options.Store = None,
     bank: options.Bank = "default",
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
-    """Take an export into a new or empty bank; items that another embedder has embedded are embedded anew."""
+    """Read an export into a new or empty bank. Items that were embedded by another embedder are embedded again."""
     from recollect.domain.codec import to_json
 
     with usage_errors():
@@ -34,12 +34,12 @@ def import_(
         print_json(to_json(info))
     else:
         print_line(
-            f"took in {format_count(info.messages, 'message')} and {format_count(info.items, 'item')} into bank {bank}"
+            f"imported {format_count(info.messages, 'message')} and {format_count(info.items, 'item')} into bank {bank}"
         )
 
 
 async def _import(memory: Memory, name: str, file: str) -> BankInfo:
-    """Import; a bank that was made for it does not stay behind half full."""
+    """Import a bank. If this fails, drop a bank that was created for the import, because it is only half full."""
     there = name in await memory.banks()
     with open_lines(file) as (lines, _):
         bank = await memory.bank(name)
@@ -50,7 +50,7 @@ async def _import(memory: Memory, name: str, file: str) -> BankInfo:
                 await memory.drop(name)
             elif isinstance(exc, MalformedLine):
                 raise RecollectError(
-                    f"{exc}; what came before it is kept, and the bank is no longer empty: "
-                    f"erase it with `recollect banks --drop {name}` before trying again"
+                    f"{exc}. The lines before it were imported, so the bank is no longer empty. "
+                    f"Erase it with `recollect banks --drop {name}` before you try again"
                 ) from exc
             raise

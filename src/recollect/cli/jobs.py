@@ -1,4 +1,4 @@
-"""``recollect jobs`` and ``costs``: what waits, what failed and of what, what model calls have cost."""
+"""The commands ``recollect jobs`` and ``costs``: background jobs with their errors, and the costs of model calls."""
 
 from __future__ import annotations
 
@@ -42,31 +42,37 @@ def jobs(
     bank: options.Bank = "default",
     state: Annotated[
         list[str] | None,
-        typer.Option("--state", metavar="STATE", help="Only these: waiting, running or dead; may be repeated."),
+        typer.Option(
+            "--state", metavar="STATE", help="Only jobs in this state: waiting, running or dead. May be repeated."
+        ),
     ] = None,
     show: Annotated[
-        str | None, typer.Option("--show", metavar="ID", help="All about one job, with the reply that it failed of.")
+        str | None,
+        typer.Option(
+            "--show", metavar="ID", help="Show everything about one job, including the reply that made it fail."
+        ),
     ] = None,
     retry: Annotated[
         Ids,
         typer.Option(
             "--retry",
             metavar="ID",
-            help="Let a job that is dead, or has failed and waits, be tried again at once; may be repeated. One that "
-            'runs is taken from its worker. "all" for every one that is dead or has failed.',
+            help="Try this job again at once, if it is dead or has failed and waits. May be repeated. A job that runs "
+            'is taken from its worker. "all" retries every job that is dead or has failed.',
         ),
     ] = None,
     drop: Annotated[
-        Ids, typer.Option("--drop", metavar="ID", help="Take a job off the queue; may be repeated.")
+        Ids, typer.Option("--drop", metavar="ID", help="Remove this job from the queue. May be repeated.")
     ] = None,
     backfill: Annotated[
-        bool, typer.Option("--backfill", help="Have the recipe read every message that nothing was made of yet.")
+        bool,
+        typer.Option("--backfill", help="Let the recipe process every message from which it has derived nothing yet."),
     ] = False,
     recipe: options.Recipe = None,
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
-    """List the background work that waits, runs or has failed, with what it failed of; try it again, or drop it."""
+    """List the background jobs that wait, run or have failed, with the reason of the failure. Retry or drop jobs."""
     from recollect.domain.jobs import JobState
     from recollect.memory.query_options import parse_member
 
@@ -74,7 +80,7 @@ def jobs(
         settings = load_chosen_settings(store=store, embedder=embedder, recipe=recipe)
         states = [parse_member(JobState, name) for name in state or ()]
         if sum(map(bool, (show, retry, drop, states, backfill))) > 1:
-            raise InvalidInput("give one of --state, --show, --retry, --drop and --backfill")
+            raise InvalidInput("give only one of --state, --show, --retry, --drop and --backfill")
     if backfill:
         _backfill(settings, bank, as_json=json)
         return
@@ -94,7 +100,7 @@ def costs(
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
-    """Show what a bank's model calls have cost, background work and failed calls included."""
+    """Show the costs of a bank's model calls, including background jobs and failed calls."""
     from recollect.domain.codec import to_json
 
     with usage_errors():
@@ -109,7 +115,7 @@ def costs(
 
 
 def _change_jobs(settings: Settings, bank: str, retry: list[str], drop: list[str], *, as_json: bool) -> None:
-    """Job after job; the first that cannot be changed ends it."""
+    """Retry or drop one job after the other. The first job that cannot be changed ends this."""
 
     async def each(opened: Bank) -> list[str]:
         change: Callable[[str], Awaitable[None]] = opened.retry_job if retry else opened.drop_job
@@ -128,7 +134,7 @@ def _change_jobs(settings: Settings, bank: str, retry: list[str], drop: list[str
 
 
 async def _failed_jobs(opened: Bank) -> list[str]:
-    """What is dead, or has failed and waits."""
+    """Return the ids of the jobs that are dead, or have failed and wait."""
     return [job.id for job in await opened.jobs("dead", "waiting") if job.error is not None]
 
 
@@ -163,7 +169,7 @@ def _show_job(found: list[JobRecord], wanted: str, *, as_json: bool) -> None:
 
 
 def _format_jobs(found: list[JobRecord]) -> str:
-    """A line a job, and under it what its last attempt failed of."""
+    """Return one line for each job, and under it the error of its last attempt."""
     head = ("job", "state", "attempts", "due", "messages")
     rows = [
         (flatten_line(job.id), job.state.value, str(job.attempts), _format_due(job), str(len(job.messages)))

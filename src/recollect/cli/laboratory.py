@@ -1,4 +1,4 @@
-"""Stand-ins for the commands of the laboratory, where the package ``recollect-lab`` is not installed."""
+"""Stand in for the commands of the laboratory if the package ``recollect-lab`` is not installed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ WRONG_USAGE = 2
 
 
 def eval_() -> None:
-    """Measure, on data with known answers.
+    """Measure quality and cost on data with known answers.
 
-    It comes with the laboratory: pip install recollect-lab
+    This command comes with the laboratory: pip install recollect-lab
     """
     raise report_missing_laboratory("recollect eval")
 
@@ -20,12 +20,12 @@ def eval_() -> None:
 def recordings() -> None:
     """List, check and record replies of language models.
 
-    It comes with the laboratory: pip install recollect-lab
+    This command comes with the laboratory: pip install recollect-lab
     """
     raise report_missing_laboratory("recollect recordings")
 
 
 def report_missing_laboratory(what: str) -> typer.Exit:
-    """Say that the laboratory is missing; return the exception to raise."""
+    """Report that the laboratory is missing, and return the exception to raise."""
     print_note(f"error: {what} needs the laboratory; run: pip install recollect-lab")
     return typer.Exit(WRONG_USAGE)

@@ -1,4 +1,4 @@
-"""Files and streams of lines."""
+"""Read lines from files and streams."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from typing import IO
 from recollect.errors import InvalidInput
 
 ReadPosition = Callable[[], tuple[int, int]]
-"""How many bytes are read, of how many."""
+"""Returns the number of bytes that are read, and the number of all bytes."""
 
 
 @contextmanager
 def open_lines(file: str) -> Iterator[tuple[Iterable[str], ReadPosition | None]]:
-    """The lines of a UTF-8 file, or of standard input for "-", and how far it is read where that can be known.
+    """Open a UTF-8 file, or standard input for "-". Yield its lines, and a function that returns the position in the
+    file.
 
-    Lines end at a line feed alone, so that the text of a message is kept as it is.
+    Lines end only at a line feed, so that the text of a message does not change. The function is ``None`` if the size
+    of the input is unknown.
 
     Raises:
         InvalidInput: the file cannot be read.

@@ -1,4 +1,4 @@
-"""``recollect merges``: which names were taken for one and the same, and the way back."""
+"""The command ``recollect merges``: it lists which names were merged into one entity, and undoes a merge."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def merges(
     store: options.Store = None,
     bank: options.Bank = "default",
     undo: Annotated[
-        str | None, typer.Option("--undo", metavar="ID", help="Take this one back: the name gets an entity of its own.")
+        str | None, typer.Option("--undo", metavar="ID", help="Undo this merge. The name gets a separate entity.")
     ] = None,
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
-    """List the decisions that a name means somebody known by another name, with their scores; or take one back."""
+    """List the merges with their scores, or undo one. A merge decides that a name means an entity with another name."""
     from recollect.domain.codec import to_json
 
     with usage_errors():
         settings = load_chosen_settings(store=store, embedder=embedder)
     if undo is not None:
         merge = with_bank(settings, bank, lambda opened: opened.undo_merge(undo))
-        print_json(to_json(merge)) if json else print_line(f"undone: {merge.surface!r} has an entity of its own")
+        print_json(to_json(merge)) if json else print_line(f"undone: {merge.surface!r} has a separate entity now")
         return
     found = with_bank(settings, bank, lambda opened: opened.merges())
     if json:

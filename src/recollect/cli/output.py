@@ -1,4 +1,4 @@
-"""What goes to stdout and stderr: plain where nobody looks, with some weight in a terminal."""
+"""Write to stdout and stderr: plain text in a pipe, and text with styles in a terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def print_line(text: str = "", *, err: bool = False) -> None:
-    """Print a line; without colours in a pipe, or where ``NO_COLOR`` is set, and whatever the encoding."""
+    """Print a line in any encoding. There are no colours in a pipe, or if ``NO_COLOR`` is set."""
     stream = sys.stderr if err else sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
     plain = text.encode(encoding, "backslashreplace").decode(encoding)
@@ -27,12 +27,12 @@ def print_line(text: str = "", *, err: bool = False) -> None:
 
 
 def print_note(text: str) -> None:
-    """Say something beside the data, on stderr: one line, whatever is quoted in it."""
+    """Print a remark on stderr, apart from the data. It is always one line, even if it quotes a longer text."""
     print_line(flatten_line(text), err=True)
 
 
 def print_json(value: Any) -> None:
-    """Print a value as one line of JSON; in ASCII where stdout is not UTF-8."""
+    """Print a value as one line of JSON. It is in ASCII if stdout is not UTF-8."""
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
     typer.echo(json.dumps(value, ensure_ascii=encoding != "utf8"))
 
@@ -50,34 +50,39 @@ def format_green(text: str) -> str:
 
 
 def make_printable(text: str) -> str:
-    """Text that a terminal only shows: what would move its cursor or turn its writing becomes U+FFFD."""
+    """Return text that is safe to show in a terminal.
+
+    Characters that would move the cursor or change the direction of writing become U+FFFD.
+    """
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
 def flatten_line(text: str) -> str:
-    """Text on one line, as :func:`make_printable` leaves it."""
+    """Return the :func:`printable` text on one line."""
     return " ".join(make_printable(text).split())
 
 
 def terminal_width() -> int:
-    """Columns to write in: the terminal's, but lines of more than 100 are hard to read."""
+    """Return the number of columns: that of the terminal, but at most 100, because longer lines are hard to read."""
     return min(shutil.get_terminal_size((80, 24)).columns, MAX_COLUMNS)
 
 
 def indent_text(text: str, indent: str, *, fold: bool = False) -> str:
-    """Text set off by ``indent``; folded in a terminal, elsewhere only where ``fold`` says so."""
+    """Return text indented by ``indent``. Lines are folded in a terminal, and elsewhere only with ``fold``."""
     columns = terminal_width() if fold or sys.stdout.isatty() else 0
     return "\n".join(_fold_line(line, indent, columns) for line in make_printable(text).split("\n"))
 
 
 def truncate_text(text: str, columns: int) -> str:
-    """Text on one line, with an ellipsis where it does not fit."""
+    """Return text on one line of at most ``columns`` columns. An ellipsis marks text that was cut."""
     line = flatten_line(text)
     return line if len(line) <= columns else line[: max(columns - 1, 0)].rstrip() + "…"
 
 
 def format_table(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> str:
-    """Rows of equal length in columns, two blanks between; the columns numbered in ``right`` are right-aligned."""
+    """Return rows of equal length as columns with two blanks between them. The columns in ``right`` are
+    right-aligned.
+    """
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
@@ -89,12 +94,12 @@ def format_table(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) 
 
 
 def format_count(number: int, noun: str) -> str:
-    """ "1 message", "2,000 messages"."""
+    """Return a number with its noun, such as "1 message" or "2,000 messages"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def format_size(number: int) -> str:
-    """Bytes for a reader: "412 kB", "1.3 MB"."""
+    """Return a number of bytes for a reader, such as "412 kB" or "1.3 MB"."""
     return f"{number / 1e6:.1f} MB" if number >= 1e6 else f"{number / 1e3:.0f} kB"
 
 

@@ -1,7 +1,8 @@
-"""Commands of other packages: each is an entry point of the group ``recollect.commands``.
+"""Load the commands of other packages. Each is an entry point of the group ``recollect.commands``.
 
-The entry point has the name of the command, and leads to a ``typer.Typer``: one with a single command becomes that
-command, one with several a group of commands. It is loaded when its command or the list of all commands is asked for.
+The entry point has the name of the command and refers to a ``typer.Typer``. A Typer with a single command becomes that
+command. A Typer with several commands becomes a group of commands. The entry point is loaded when a user asks for its
+command or for the list of all commands.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from recollect.cli.runtime import Commands, report_failure
 GROUP: Final = "recollect.commands"
 
 REPLACEABLE: Final = frozenset({"demo", "eval", "recordings"})
-"""Commands of ours that the laboratory may replace: without it they do less, or only say that it is missing."""
+"""Commands of ours that the laboratory may replace. Without it they do less, or only report that it is missing."""
 
 ANY_ARGUMENTS: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 class ExtensibleCommands(Commands):
-    """Our commands, and those of other packages. A package cannot take the name of a command of ours."""
+    """Our commands and those of other packages. A package cannot take the name of one of our commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         ours = super().list_commands(ctx)
@@ -37,24 +38,28 @@ class ExtensibleCommands(Commands):
 
 
 def _find_commands() -> dict[str, EntryPoint]:
-    """Where several packages add a command of one name, the first package by the alphabet has it."""
+    """Return the entry points by name. If several packages add the same command, the alphabetically first package
+    wins.
+    """
     found = sorted(entry_points(group=GROUP), key=_package_name, reverse=True)
     return {entry_point.name: entry_point for entry_point in found}
 
 
 def _load(entry_point: EntryPoint) -> Any:
-    """Load a command; one that cannot be loaded becomes a command that says so, so that the others still work."""
+    """Load a command. If it cannot be loaded, return a command that reports the reason, so that the others still
+    work.
+    """
     try:
         loaded = entry_point.load()
         if not isinstance(loaded, typer.Typer):
-            raise TypeError(f"{entry_point.value} is no typer.Typer")
+            raise TypeError(f"{entry_point.value} is not a typer.Typer")
         return _load_command(loaded, entry_point.name)
-    except Exception as exc:  # whatever another package raises while it is imported
+    except Exception as exc:  # another package may raise any error when it is imported
         return _make_broken_command(f"{type(exc).__name__}: {exc}", entry_point)
 
 
 def _load_command(added: typer.Typer, name: str) -> Any:
-    """Return a Typer's only command, or the group of its commands."""
+    """Return the only command of a Typer, or the group of its commands."""
     around = typer.Typer(rich_markup_mode=None, add_completion=False)
     around.add_typer(added, name=name)
     group: Any = typer.main.get_group(around).commands[name]

@@ -1,4 +1,6 @@
-"""``recollect opinions``, ``observations`` and ``profile``: what a bank believes, what it has summed up, who it is."""
+"""The commands ``recollect opinions``, ``observations`` and ``profile``: a bank's beliefs, its summaries and its
+agent.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Entity = Annotated[str | None, typer.Option("--entity", metavar="NAME", help="Only on this person, place or thing.")]
+Entity = Annotated[str | None, typer.Option("--entity", metavar="NAME", help="Only about this person, place or thing.")]
 
 
 def _trait_option(low: str, high: str) -> Any:
-    return typer.Option(min=1, max=5, metavar="1-5", help=f"From 1, {low}, to 5, {high}.")
+    return typer.Option(min=1, max=5, metavar="1-5", help=f"From 1 ({low}) to 5 ({high}).")
 
 
 def opinions(
@@ -32,12 +34,12 @@ def opinions(
     bank: options.Bank = "default",
     entity: Entity = None,
     history: Annotated[
-        bool, typer.Option("--history", help="Print every step, with the ids of what moved it.")
+        bool, typer.Option("--history", help="Print every step of each opinion, with the ids of the evidence for it.")
     ] = False,
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
-    """List what a bank believes and how firmly, from 0 to 1; what moved last comes first."""
+    """List the opinions of a bank with their confidence, from 0 to 1. The most recently changed opinion comes first."""
     with usage_errors():
         settings = load_chosen_settings(store=store, embedder=embedder)
     found = with_bank(settings, bank, lambda opened: opened.opinions(entity=entity))
@@ -51,7 +53,7 @@ def observations(
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
-    """List the neutral summaries of what is known of people, places and things."""
+    """List the observations of a bank: neutral summaries of what is known about people, places and things."""
     with usage_errors():
         settings = load_chosen_settings(store=store, embedder=embedder)
     found = with_bank(settings, bank, lambda opened: opened.observations(entity=entity))
@@ -59,7 +61,7 @@ def observations(
 
 
 def _list(found: Sequence[T], block: Callable[[T], str], *, nothing: str, as_json: bool) -> None:
-    """Print what was found, as JSON or a block each; say so where it is ``nothing``."""
+    """Print the values that were found, as JSON or as one block each. If there are none, print the text ``nothing``."""
     from recollect.domain.codec import to_json
 
     if as_json:
@@ -73,7 +75,11 @@ def _list(found: Sequence[T], block: Callable[[T], str], *, nothing: str, as_jso
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileEdit:
-    """What is said anew of a profile, by the names of its fields; ``addition`` is merged into the background."""
+    """A change of a profile.
+
+    ``told`` are new values of its fields. ``traits`` are new values of its disposition. ``add`` is a text to merge into
+    its background.
+    """
 
     fields: dict[str, Any]
     traits: dict[str, Any]
@@ -84,34 +90,40 @@ class ProfileEdit:
         return not self.fields and not self.traits and self.addition is None
 
     def apply_to(self, profile: Profile) -> Profile:
-        """The profile with what is said anew; what is to be merged in is not in it yet."""
+        """Return the profile with the new values. The text of ``add`` is not merged yet."""
         return replace(profile, **self.fields, disposition=replace(profile.disposition, **self.traits))
 
 
 def profile(
     store: options.Store = None,
     bank: options.Bank = "default",
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="What the agent is called.")] = None,
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="The name of the agent.")] = None,
     background: Annotated[
         str | None,
-        typer.Option("--background", metavar="TEXT", help="Who it is, in the first person, instead of what was there."),
+        typer.Option(
+            "--background", metavar="TEXT", help="Replace the agent's background with this text, in the first person."
+        ),
     ] = None,
     add: Annotated[
         str | None,
-        typer.Option("--add", metavar="TEXT", help="Merge this into the background, with a model where there is one."),
+        typer.Option(
+            "--add",
+            metavar="TEXT",
+            help="Merge this text into the background. Needs a language model if there is a background already.",
+        ),
     ] = None,
     skepticism: Annotated[int | None, _trait_option("trusting", "skeptical")] = None,
     literalism: Annotated[int | None, _trait_option("flexible", "literal")] = None,
     empathy: Annotated[int | None, _trait_option("detached", "empathetic")] = None,
     bias_strength: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, metavar="0-1", help="How strongly these shape what is concluded."),
+        typer.Option(min=0.0, max=1.0, metavar="0-1", help="How strongly these three traits influence conclusions."),
     ] = None,
     model: options.Model = None,
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
-    """Show who a bank's agent is, or say it. Saying it makes the bank, if there is none yet."""
+    """Show the profile of a bank's agent, or change it. A change creates the bank if it does not exist."""
     from recollect.domain.codec import to_json
 
     with usage_errors():
@@ -131,14 +143,14 @@ def profile(
 
 async def _apply_edit(memory: Memory, bank: str, edit: ProfileEdit) -> Profile:
     opened = await memory.bank(bank, create=not edit.is_empty)
-    with usage_errors():  # a blank name
+    with usage_errors():  # the profile refuses a blank name
         before = await opened.profile()
         after = edit.apply_to(before)
     if after != before:
         await opened.set_profile(after)
     if edit.addition is None:
         return after
-    with usage_errors():  # a blank text
+    with usage_errors():  # the bank refuses a blank text
         return await opened.add_background(edit.addition)
 
 

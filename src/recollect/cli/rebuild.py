@@ -1,4 +1,4 @@
-"""``recollect rebuild``: new vectors for a bank."""
+"""The command ``recollect rebuild``: it makes new vectors for a bank."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def rebuild(
-    bank: Annotated[str, typer.Argument(metavar="BANK", help="Which bank.")],
+    bank: Annotated[str, typer.Argument(metavar="BANK", help="The name of the bank.")],
     store: options.Store = None,
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
-    """Embed every item of a bank anew, for example with another embedder; nothing else is touched.
+    """Embed every item of a bank again, for example with another embedder. Nothing else changes.
 
     The embedder none removes the vectors.
     """

@@ -1,4 +1,4 @@
-"""``recollect recall``: evidence on a question."""
+"""The command ``recollect recall``: it finds evidence for a question."""
 
 from __future__ import annotations
 
@@ -17,24 +17,27 @@ if TYPE_CHECKING:
     from recollect.memory.bank import Bank
 
 Names = list[str] | None
-Limit = Annotated[int, typer.Option("--limit", metavar="N", help="At most so many pieces of evidence.")]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", help="Return at most N pieces of evidence.")]
 MaxTokens = Annotated[
-    int, typer.Option("--max-tokens", metavar="N", help="At most so many tokens of evidence together.")
+    int, typer.Option("--max-tokens", metavar="N", help="Return at most N tokens of evidence in total.")
 ]
-Kind = Annotated[Names, typer.Option("--kind", metavar="KIND", help="Only items of this kind; may be repeated.")]
-Session = Annotated[Names, typer.Option("--session", metavar="NAME", help="Only this session; may be repeated.")]
-Speaker = Annotated[Names, typer.Option("--speaker", metavar="NAME", help="Only what they said; may be repeated.")]
-AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="Answer with what was recorded by then.")]
+Kind = Annotated[Names, typer.Option("--kind", metavar="KIND", help="Only items of this kind. May be repeated.")]
+Session = Annotated[Names, typer.Option("--session", metavar="NAME", help="Only from this session. May be repeated.")]
+Speaker = Annotated[
+    Names, typer.Option("--speaker", metavar="NAME", help="Only what this speaker said. May be repeated.")
+]
+AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="Use only what was recorded by this time.")]
 Exclude = Annotated[
-    Names, typer.Option("--exclude", metavar="ID", help="Leave out this message or item; may be repeated.")
+    Names, typer.Option("--exclude", metavar="ID", help="Leave out this message or item. May be repeated.")
 ]
 Now = Annotated[
-    str | None, typer.Option("--now", metavar="TIME", help='What "last week" is read against; else the present.')
+    str | None,
+    typer.Option("--now", metavar="TIME", help='The present for words like "last week". Default: the current time.'),
 ]
 
 
 def recall(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="A question, or any words.")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="A question, or any words to search for.")],
     store: options.Store = None,
     bank: options.Bank = "default",
     limit: Limit = 10,
@@ -53,12 +56,12 @@ def recall(
     arms: options.Arms = None,
     embedder: options.Embedder = None,
     reranker: options.Reranker = None,
-    receipt: Annotated[bool, typer.Option("--receipt", help="Print what each arm did.")] = False,
+    receipt: Annotated[bool, typer.Option("--receipt", help="Print the result of each arm.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Find what a bank holds on a question, best first, with the reason for each piece.
+    """Find evidence for a question in a bank. The best comes first, and each piece shows why it was found.
 
-    Exit status 3 where there is nothing.
+    The exit status is 3 if nothing was found.
     """
     with usage_errors():
         settings = load_chosen_settings(store=store, embedder=embedder, reranker=reranker, recipe=recipe, arms=arms)
@@ -97,7 +100,7 @@ def _print(found: Recall, *, receipt: bool, as_json: bool) -> None:
         if not found.evidence:
             print_note("nothing found")
         if not found.receipt.complete:
-            print_note("not every arm could look; see --receipt")
+            print_note("not every arm could search; see --receipt")
         for note in found.receipt.notes:
             print_note(note)
         if receipt:

@@ -1,4 +1,4 @@
-"""``recollect recipes``: which recipes there are, and which cannot be used."""
+"""The command ``recollect recipes``: it lists the recipes, including those that cannot be used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from recollect.cli.output import flatten_line, format_table, print_json, print_l
 
 
 def recipes(json: options.Json = False) -> None:
-    """List the recipes that --recipe takes, with the package that brings each; of one that cannot be used, say why."""
+    """List the recipes for --recipe with their packages. For a recipe that cannot be used, show the reason."""
     from recollect.domain.codec import to_json
     from recollect.recipes import list_recipes
 

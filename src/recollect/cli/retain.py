@@ -1,4 +1,4 @@
-"""``recollect retain``: a file or a stream of talk into a bank."""
+"""The command ``recollect retain``: it stores the messages of a file or a stream in a bank."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ CHUNK = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainProgress:
-    """What was retained so far; ``failed`` is what went wrong in the background, where it was waited for."""
+    """The counts of what was retained so far. ``failed`` are the errors of background jobs, if the command waited for
+    them.
+    """
 
     messages: int = 0
     skipped: int = 0
@@ -56,7 +58,7 @@ class RetainProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainInput:
-    """What to read, and how."""
+    """The input to read, and how to read it."""
 
     file: str
     format: Format | None
@@ -67,39 +69,43 @@ class RetainInput:
 
 
 class RetainStopped(RecollectError):
-    """Retaining could not go on; what came before is kept."""
+    """Retaining could not continue. The messages before the error are stored."""
 
 
 def retain(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A transcript; - for standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The transcript to read, or - for standard input.")],
     store: options.Store = None,
     bank: options.Bank = "default",
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="FORMAT", help="jsonl, openai or chat; told from the input where left out."),
+        typer.Option(
+            "--format", metavar="FORMAT", help="The format: jsonl, openai or chat. Default: detected from the input."
+        ),
     ] = None,
     session: Annotated[
-        str | None, typer.Option("--session", metavar="NAME", help="Put everything into this session.")
+        str | None, typer.Option("--session", metavar="NAME", help="Store all messages in this session.")
     ] = None,
     zone: options.Zone = "UTC",
     recipe: options.Recipe = None,
     model: options.Model = None,
     important: Annotated[
         bool,
-        typer.Option("--important", help="Pin every message: what waits until it comes up again is not left to wait."),
+        typer.Option(
+            "--important", help="Pin every message, so that recipes process it without waiting for a recurrence."
+        ),
     ] = False,
     wait: Annotated[
         bool,
-        typer.Option("--wait", help="Do the recipe's background work too, instead of leaving it to a worker."),
+        typer.Option("--wait", help="Also run the recipe's background jobs, instead of leaving them to a worker."),
     ] = False,
     embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
-    """Keep the messages of a transcript, and make them findable.
+    """Store the messages of a transcript, so that they can be found.
 
-    What is there already is skipped, so that a file that has grown can be given again. What a recipe makes of messages
-    with a language model is left to "recollect worker"; with --wait it is done at once, and exit status 1 tells that
-    some of it failed.
+    Messages that are in the bank already are skipped. So you can give a file again after it has grown. If a recipe
+    needs a language model for a part of its work, that part is left to "recollect worker". With --wait it is done at
+    once, and the exit status is 1 if some of it failed.
     """
     with usage_errors():
         settings = load_chosen_settings(store=store, embedder=embedder, recipe=recipe, model=model)
@@ -120,10 +126,12 @@ def retain(
 
 
 def _has_background_work(settings: Settings) -> bool:
-    """Whether the recipe has work for the background, and a model for it, unless it can do without.
+    """Return true if the recipe has background work, and a model is configured for it.
+
+    Without a model, return false if the recipe can do without that work.
 
     Raises:
-        InvalidInput: it has work, and cannot do without a model.
+        InvalidInput: the recipe has background work and needs a model for it, but no model is configured.
     """
     from recollect.app import configure_recipe
 
@@ -133,12 +141,15 @@ def _has_background_work(settings: Settings) -> bool:
     if has_model(settings):
         return True
     if recipe.has_background_work:
-        raise InvalidInput("--wait needs a language model: give --model, or set RECOLLECT_MODEL=PROVIDER:MODEL")
+        raise InvalidInput("--wait needs a language model. Give --model, or set RECOLLECT_MODEL=PROVIDER:MODEL")
     return False
 
 
 def chunk_messages(spoken: Iterable[SessionMessage], size: int = CHUNK) -> Iterator[tuple[str, list[Message]]]:
-    """Runs of messages of one session, at most ``size`` each; what comes before a damaged line is given first."""
+    """Yield runs of messages of one session, at most ``size`` messages each.
+
+    If a line is damaged, the messages before it are yielded before the error is raised.
+    """
     session, pending = "", list["Message"]()
     try:
         for one in spoken:
@@ -172,7 +183,7 @@ def _pin_message(one: SessionMessage) -> SessionMessage:
 
 
 def _add_job_note(tally: RetainProgress) -> RetainProgress:
-    """With a word on who does the jobs, where nothing is said of them yet."""
+    """Add a note that a worker does the jobs, if no other note explains the jobs."""
     if tally.notes or not tally.jobs:
         return tally
     return replace(tally, notes=('background work waits for "recollect worker"',))
@@ -199,7 +210,7 @@ async def _retain_chunks(
 
 @contextmanager
 def _progress(place: ReadPosition | None) -> Iterator[Callable[[RetainProgress], None]]:
-    """A bar on stderr, if that is a terminal."""
+    """Show a progress bar on stderr, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield lambda tally: None
         return
@@ -249,4 +260,4 @@ def _parse_format(name: str | None) -> Format | None:
     try:
         return None if name is None else Format(name)
     except ValueError as exc:
-        raise InvalidInput(f"{name!r} is no format; there are: {', '.join(Format)}") from exc
+        raise InvalidInput(f"{name!r} is not a format. The formats are: {', '.join(Format)}") from exc

@@ -1,4 +1,4 @@
-"""How a command runs: settings, a memory, errors in one line, an exit status."""
+"""Run commands: read the settings, open a memory, report errors in one line, and set the exit status."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ INTERRUPTED = 130
 
 
 class Commands(TyperGroup):
-    """The commands; what they raise on purpose becomes one line on stderr."""
+    """The commands. Their deliberate errors become one line on stderr."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except RecollectError as exc:
             raise report_failure(str(exc)) from exc
-        except ExceptionGroup as exc:  # of tasks that ran side by side
+        except ExceptionGroup as exc:  # errors of tasks that ran at the same time
             known, others = exc.split(RecollectError)
             if known is None or others is not None:
                 raise
             raise report_failure(str(_first_error(known))) from exc
         except OSError as exc:
-            if exc.errno == errno.EPIPE:  # the reader of a pipe has seen enough
+            if exc.errno == errno.EPIPE:  # the reader of a pipe has stopped reading
                 raise
             raise report_failure(str(exc)) from exc
         except KeyboardInterrupt:
@@ -53,14 +53,14 @@ class Commands(TyperGroup):
 
 
 def report_failure(message: str) -> typer.Exit:
-    """Say what is wrong; gives what to raise."""
+    """Report an error, and return the exception to raise."""
     print_note(f"error: {message}")
     return typer.Exit(FAILED)
 
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Errors in here are the command line's, so that the exit status is 2."""
+    """Treat errors in this context as errors of the command line, so that the exit status is 2."""
     try:
         yield
     except MalformedLine:
@@ -78,7 +78,7 @@ def load_chosen_settings(
     arms: str | None = None,
     model: str | None = None,
 ) -> Settings:
-    """What the environment says, and over it what the options say; checked.
+    """Return the settings from the environment, replaced by the given options, and check them.
 
     Raises:
         InvalidInput: a name is unknown.
@@ -100,9 +100,10 @@ def load_chosen_settings(
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end, or to Ctrl-C.
+    """Run the coroutine to its end, or until Ctrl-C.
 
-    asyncio's own handler only cancels, which does nothing while a line of standard input is waited for.
+    asyncio's own handler only cancels the task. This has no effect while the command waits for a line of standard
+    input.
     """
     here = threading.current_thread() is threading.main_thread()
     interruptible = here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -116,10 +117,10 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def with_memory(settings: Settings, work: Callable[[Memory], Awaitable[T]]) -> T:
-    """Open the store, do the work, close it.
+    """Open the store, do the work, and close the store.
 
-    Jobs that wait are left to ``recollect worker``: a command that ends in a moment must not begin one that a model is
-    paid for, and cut it short.
+    Waiting jobs are left to ``recollect worker``. A command that ends soon must not start a job with a paid model and
+    then break it off.
     """
 
     async def main() -> T:
@@ -130,7 +131,7 @@ def with_memory(settings: Settings, work: Callable[[Memory], Awaitable[T]]) -> T
 
 
 async def open_command_memory(settings: Settings, *, automatic: bool) -> Memory:
-    """The memory that the settings describe; ``automatic`` says whether it does waiting jobs by itself."""
+    """Return the memory for the settings. If ``automatic`` is true, it does waiting jobs by itself."""
     from recollect.app import open_memory
     from recollect.worker import WorkerSettings
 
@@ -138,16 +139,16 @@ async def open_command_memory(settings: Settings, *, automatic: bool) -> Memory:
 
 
 def has_model(settings: Settings) -> bool:
-    """Whether a language model is configured, for some role at least."""
+    """Return true if a language model is configured for at least one role."""
     named = (settings.model, *(spec.name for spec in settings.models.values()))
     return any(name not in (None, "none") for name in named)
 
 
 def with_bank(settings: Settings, name: str, work: Callable[[Bank], Awaitable[T]]) -> T:
-    """Open a bank that is there, do the work, close it.
+    """Open an existing bank, do the work, and close it.
 
     Raises:
-        BankNotFound: there is none; no folder is made for asking.
+        BankNotFound: there is no such bank. No folder is created for it.
     """
 
     async def main(memory: Memory) -> T:
@@ -158,7 +159,7 @@ def with_bank(settings: Settings, name: str, work: Callable[[Bank], Awaitable[T]
 
 
 def require_store(settings: Settings, bank: str) -> None:
-    """Refuse to look for a bank where there is no folder; opening the store would make it.
+    """Check that the store's folder exists, because opening the store would create it.
 
     Raises:
         BankNotFound: there is no folder.
@@ -168,16 +169,16 @@ def require_store(settings: Settings, bank: str) -> None:
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask, on a terminal; elsewhere nothing is erased without ``--yes``.
+    """Ask for confirmation in a terminal. Without a terminal, nothing is erased unless ``--yes`` is given.
 
     Raises:
-        typer.BadParameter: there is nobody to ask.
+        typer.BadParameter: there is no terminal to ask in.
         typer.Abort: the answer was no.
     """
     if yes:
         return
     if not _is_terminal():
-        raise typer.BadParameter("there is no terminal to ask for confirmation; give --yes")
+        raise typer.BadParameter("there is no terminal to ask for confirmation. Give --yes")
     typer.confirm(make_printable(question), abort=True, err=True)
 
 

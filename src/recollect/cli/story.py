@@ -1,4 +1,4 @@
-"""How an answer came about, as a story: iteration by iteration where a loop was gone through, else step by step."""
+"""Show how an answer was found, as a story: one part for each iteration of a loop, or else one for each step."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _MARGIN = "   "
 _DEEPER = " " * 7
 _LONGEST_ID = 28
 _CONTENT_NAMES = {"reflect": "thought", "answer": "draft"}
-"""What a model gives with its decision, beside what is looked for."""
+"""The words for the content that a model returns with its decision."""
 
 
 def format_story(question: str, answer: Answer) -> str:
-    """The question, and all that was done for it, in order."""
+    """Return the question and everything that was done for it, in order."""
     loop = answer.loop
     looped = 0 if loop is None else len(loop.rounds) + (loop.conclusion is not None)
     steps = answer.trace[: len(answer.trace) - looped]
@@ -32,12 +32,16 @@ def format_story(question: str, answer: Answer) -> str:
 
 
 def _format_step(step: Step) -> str:
-    """A step in words, with what it took."""
+    """Return a step in words, with the time that it took."""
     return _hang_text("·", f"{step.action}: {flatten_line(step.detail)}", _format_cost(step.seconds))
 
 
 def _format_round(one: LoopRound) -> Iterator[str]:
-    """An iteration: who or what decided, what is known and missing, what was thought, looked for and found."""
+    """Yield the lines of an iteration.
+
+    They show what was decided and by whom, what is known and missing, the thought or draft, the search, and its
+    results.
+    """
     yield _hang_text(
         f"{one.number}.", _format_decision(one), _format_cost(one.seconds, one.usage.tokens_in + one.usage.tokens_out)
     )
@@ -55,7 +59,7 @@ def _format_round(one: LoopRound) -> Iterator[str]:
 
 
 def _format_state(one: LoopRound) -> Iterator[str]:
-    """What is known since the iteration, what is new of it marked, and what is missing."""
+    """Yield what is known after the iteration, with new findings marked, and what is missing."""
     for finding in one.after.evidence:
         yield _format_finding(finding, new=finding in one.new_findings)
     yield from map(_format_gap, one.after.gaps)
@@ -64,7 +68,7 @@ def _format_state(one: LoopRound) -> Iterator[str]:
 
 
 def _format_decision(one: LoopRound) -> str:
-    """What was decided, and who or what did."""
+    """Return the decision, its reason, and what the model would have chosen if that is different."""
     from recollect.domain.traces import DECISION_REASONS
 
     if one.decision is None:
@@ -80,12 +84,12 @@ def _format_finding(finding: Finding, *, new: bool) -> str:
 
 
 def _format_gap(gap: Gap) -> str:
-    finer = " (only more exactly than it is known)" if gap.finer else ""
+    finer = " (it is known, but not exactly enough)" if gap.finer else ""
     return _hang_text(f"{_MARGIN}?", f"missing: {flatten_line(gap.missing)}{finer}")
 
 
 def _format_snippet(one: Snippet) -> str:
-    """A snippet on one line: its number, when it was said and by whom, if known, its first words, its id."""
+    """Return a snippet on one line: its number, its date, its speaker if known, its first words, and its id."""
     evidence = one.evidence
     by = f"{evidence.speaker}: " if evidence.speaker else ""
     head = f"{_DEEPER}[{one.number}] {format_spoken_day(evidence)} "
@@ -96,7 +100,7 @@ def _format_snippet(one: Snippet) -> str:
 
 
 def _format_conclusion(loop: LoopTrace) -> Iterator[str]:
-    """The call that wrote the answer."""
+    """Yield the line of the call that wrote the answer."""
     if loop.conclusion is None:
         return
     took = _format_cost(loop.seconds, loop.usage.tokens_in + loop.usage.tokens_out)
@@ -113,7 +117,7 @@ def _format_cost(seconds: float, tokens: int = 0) -> str:
 
 
 def _hang_text(mark: str, text: str, took: str = "") -> str:
-    """A text that hangs from a mark at its left, with what it took at its end."""
+    """Return a text that is indented under a mark at its left. The text ends with its costs."""
     indent = " " * (len(mark) + 1)
     body = indent_text(f"{text}  {took}".rstrip(), indent, fold=True)
     return f"{mark} {body[len(indent) :]}"

@@ -1,4 +1,4 @@
-"""Times as options give them. Pure."""
+"""Read the times that options contain. All functions except ``present`` are pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _PARTIAL = re.compile(r"(\d{4})(?:-(\d{2}))?")
 
 
 def parse_zone(name: str) -> tzinfo:
-    """A zone by its name ("Europe/London") or offset ("+01:00", "Z").
+    """Return a time zone by its name ("Europe/London") or its offset ("+01:00", "Z").
 
     Raises:
-        InvalidInput: there is none.
+        InvalidInput: there is no such time zone.
     """
     if name.upper() in ("UTC", "Z"):
         return UTC
@@ -28,14 +28,14 @@ def parse_zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
-        raise InvalidInput(f"no zone {name!r}; write it as Europe/London or +01:00") from exc
+        raise InvalidInput(f"unknown time zone {name!r}. Write it as Europe/London or +01:00") from exc
 
 
 def parse_span(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
-    """Where a time begins and ends: a year, month or day its whole length, an instant none.
+    """Return the start and the end of a time. A year, a month or a day has its whole length. An instant has no length.
 
     Raises:
-        InvalidInput: it cannot be read.
+        InvalidInput: the text cannot be read as a time.
     """
     try:
         if partial := _PARTIAL.fullmatch(text):
@@ -46,24 +46,24 @@ def parse_span(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
         moment = datetime.fromisoformat(text)
     except (ValueError, OverflowError) as exc:
         raise InvalidInput(
-            f"{text!r} is no time that can be read; write 2023, 2023-07, 2023-07-11 or 2023-07-11T18:05:00+01:00"
+            f"{text!r} cannot be read as a time. Write it as 2023, 2023-07, 2023-07-11 or 2023-07-11T18:05:00+01:00"
         ) from exc
     moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
     return moment, moment
 
 
 def parse_interval(since: str | None, until: str | None, zone: tzinfo) -> Interval | None:
-    """The interval from the start of one to the end of the other, or ``None`` where neither is given.
+    """Return the interval from the start of ``since`` to the end of ``until``, or ``None`` if neither is given.
 
     Raises:
-        InvalidInput: one cannot be read, or the end comes first.
+        InvalidInput: a time cannot be read, or the end is not after the start.
     """
     if since is None and until is None:
         return None
     start = None if since is None else parse_span(since, zone)[0]
     end = None if until is None else parse_span(until, zone)[1]
     if start is not None and end is not None and end <= start:
-        raise InvalidInput(f"nothing lies between {since} and {until}")
+        raise InvalidInput(f"the time range from {since} to {until} is empty")
     return Interval(start=start, end=end, precision=Precision.RANGE)
 
 
@@ -79,5 +79,5 @@ def _midnight(day: date, zone: tzinfo) -> datetime:
 
 
 def local_now() -> datetime:
-    """Now, in the zone of who asks: their "yesterday" ends at their midnight."""
+    """Return the current time in the user's time zone, because the user's "yesterday" ends at midnight there."""
     return datetime.now().astimezone()

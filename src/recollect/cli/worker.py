@@ -1,4 +1,4 @@
-"""``recollect worker``: does the background work of a store's banks."""
+"""The command ``recollect worker``: it does the background jobs of all banks in a store."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from recollect.app import Memory, Settings
 
 BANK_POLL_S = 2.0
-"""How often a worker looks for banks with jobs that are due."""
+"""Seconds between two searches of a worker for banks with due jobs."""
 
 
 def worker(
     store: options.Store = None,
     bank: Annotated[
-        list[str] | None, typer.Option("--bank", metavar="NAME", help="Only this bank; may be repeated.")
+        list[str] | None, typer.Option("--bank", metavar="NAME", help="Work only on this bank. May be repeated.")
     ] = None,
     recipe: options.Recipe = None,
     model: options.Model = None,
-    once: Annotated[bool, typer.Option("--once", help="Do all there is, due or not, and stop.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Run all jobs, due or not, and stop.")] = False,
     embedder: options.Embedder = None,
 ) -> None:
-    """Do the background work of the store's banks, those included that come later, until interrupted.
+    """Do the background jobs of the store's banks until interrupted. Banks that are added meanwhile are included.
 
-    Several may run at once, on one store, in as many processes: a job is done by one of them. With --once, exit status
-    1 where some of it failed.
+    Several workers can run on one store at the same time, in several processes. Each job is done by one of them. With
+    --once, the exit status is 1 if a job failed.
     """
     with usage_errors():
         settings = load_chosen_settings(store=store, embedder=embedder, recipe=recipe, model=model)
@@ -50,18 +50,20 @@ def worker(
 
 
 def _require_work(settings: Settings) -> None:
-    """Raises InvalidInput where there would never be anything to do: better said than waited for."""
+    """Raise InvalidInput if there would never be a job to do. An error is better than waiting for nothing."""
     from recollect.app import configure_recipe
 
     recipe = configure_recipe(settings)
     if not recipe.consolidate:
-        raise InvalidInput(f"the recipe {recipe.name} has no background work; give another, such as --recipe hindsight")
+        raise InvalidInput(
+            f"the recipe {recipe.name} has no background work. Choose another recipe, such as --recipe hindsight"
+        )
     if not has_model(settings):
-        raise InvalidInput("no language model is configured: give --model, or set RECOLLECT_MODEL=PROVIDER:MODEL")
+        raise InvalidInput("no language model is configured. Give --model, or set RECOLLECT_MODEL=PROVIDER:MODEL")
 
 
 async def _run_once(settings: Settings, banks: tuple[str, ...]) -> list[str]:
-    """Do everything; gives what went wrong, a line a job."""
+    """Do all jobs, and return the errors, one line for each job that failed."""
     async with await open_command_memory(settings, automatic=False) as memory:
         errors: list[str] = []
         for name in banks or await memory.banks_with_jobs(due=False):
@@ -74,9 +76,9 @@ async def _run_once(settings: Settings, banks: tuple[str, ...]) -> list[str]:
 
 
 async def _run_until_stopped(settings: Settings, banks: tuple[str, ...]) -> list[str]:
-    """Work until told to stop: then what is being done is put back, and the store closed."""
+    """Do jobs until a signal asks to stop. Then return unfinished jobs to the queue, and close the store."""
     stop = asyncio.Event()
-    with suppress(NotImplementedError):  # where there are no such signals, Ctrl-C interrupts as it does elsewhere
+    with suppress(NotImplementedError):  # if signal handlers are missing, Ctrl-C raises KeyboardInterrupt
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with await open_command_memory(settings, automatic=True) as memory:
@@ -90,7 +92,7 @@ async def _run_until_stopped(settings: Settings, banks: tuple[str, ...]) -> list
 
 
 async def _open_banks(memory: Memory, banks: Collection[str], known: set[str]) -> set[str]:
-    """Open each bank with jobs that are due, which sets its worker going; return the names of those told of."""
+    """Open each bank that has due jobs, which starts its worker. Return the names of the banks that were reported."""
     told = set[str]()
     for name in await memory.banks_with_jobs():
         if banks and name not in banks:
@@ -98,7 +100,7 @@ async def _open_banks(memory: Memory, banks: Collection[str], known: set[str]) -
         news = f"working on bank {name}"
         try:
             await memory.bank(name, create=False)
-        except BankNotFound:  # dropped meanwhile
+        except BankNotFound:  # the bank was dropped meanwhile
             continue
         except RecollectError as exc:  # a bank that cannot be read must not keep the others waiting
             news = f"error: bank {name}: {exc}"

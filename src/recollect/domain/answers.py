@@ -1,4 +1,4 @@
-"""What ``ask`` and ``reflect`` give back."""
+"""The results of ``ask`` and ``reflect``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recollect.domain.usage import Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """An item that an answer rests on; ``sources`` are the ids of the messages that it came from."""
+    """An item that supports an answer. ``sources`` are the ids of the messages that the item came from."""
 
     id: str
     kind: ItemKind
@@ -23,13 +23,13 @@ class Citation:
 
 
 def cite(piece: Evidence | Item) -> Citation:
-    """A citation of a whole piece of evidence."""
+    """Return the citation of a whole piece of evidence."""
     return Citation(id=piece.id, kind=piece.kind, text=piece.text, sources=piece.sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One thing that was done on the way to an answer, in words for a reader."""
+    """A step on the way to an answer, described in words."""
 
     action: str
     detail: str
@@ -37,7 +37,7 @@ class Step:
 
 
 class Route(StrEnum):
-    """How the default recipe goes on after its first pass over the evidence."""
+    """The ways in which the default recipe continues after its first pass over the evidence."""
 
     SUFFICES = "suffices"
     LOOP = "loop"
@@ -45,7 +45,7 @@ class Route(StrEnum):
 
 
 class RouteReason(StrEnum):
-    """What decides which way is taken."""
+    """The reasons for choosing a way."""
 
     COMPLETE = "complete"
     PRECISION = "precision"
@@ -69,12 +69,15 @@ ROUTE_REASONS: Final = {
     RouteReason.IN_VAIN: "the way before has found nothing",
     RouteReason.FAILED: "the way before has failed",
 }
-"""What decided, for a reader."""
+"""The reasons in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteTaken:
-    """A way that was taken, what decided that, and the case in words: what is missing, why another way was left."""
+    """A way that was taken, and the reason for it.
+
+    ``detail`` describes the case in words, for example the missing information, or why another way was left.
+    """
 
     way: Route
     ground: RouteReason
@@ -83,7 +86,10 @@ class RouteTaken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerReceipt:
-    """How an answer was made: recalls, models, tokens. ``notes`` say what was left undone, and why."""
+    """The record of how an answer was made: its recalls, its models and its tokens.
+
+    ``notes`` describe what was not done, and why.
+    """
 
     recalls: tuple[RecallReceipt, ...]
     models: tuple[str, ...]
@@ -94,12 +100,13 @@ class AnswerReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An answer with what it rests on. ``abstained`` means that memory does not hold it; ``text`` then says so.
+    """An answer with its citations and evidence.
 
-    ``trace`` tells in words what was done. ``loop`` is the same as a value, iteration by iteration, where a loop that
-    looks, thinks and decides was gone through (:class:`recollect.domain.traces.LoopTrace`). ``ways`` are those that the
-    default recipe took, one after another, each with what decided. ``opinions`` are the ids of opinions that were
-    formed or revised on the way.
+    If ``abstained`` is true, memory does not contain the information, and ``text`` says so. Without a model, ``text``
+    is empty. ``trace`` describes each step in words. ``loop`` has the iterations as values, if the answer came from a
+    loop that retrieves, reflects and decides (:class:`recollect.domain.loops.Trace`). ``ways`` are the ways that the
+    default recipe took, in order, each with its reason. ``opinions`` are the ids of opinions that were formed or
+    revised.
     """
 
     text: str

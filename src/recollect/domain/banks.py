@@ -1,4 +1,4 @@
-"""Banks and who they belong to."""
+"""Banks and the profiles of their agents."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ TRAIT_LEVELS = range(1, 6)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disposition:
-    """Hindsight's behavioural profile (section 5.2.1, equations 18 to 21).
+    """The behavioural profile of an agent (Hindsight, section 5.2.1, equations 18 to 21).
 
-    ``skepticism`` (1 trusting, 5 skeptical), ``literalism`` (1 flexible, 5 literal) and ``empathy`` (1 detached,
-    5 empathetic) are whole numbers; ``bias_strength``, in [0, 1], is how strongly they shape what is concluded.
+    ``skepticism`` (1 trusting, 5 skeptical), ``literalism`` (1 flexible, 5 literal) and ``empathy`` (1 detached, 5
+    empathetic) are whole numbers. ``bias_strength``, in [0, 1], is the strength of their influence on conclusions.
 
     Raises:
-        InvalidInput: one of them is out of its range.
+        InvalidInput: a value is out of its range.
     """
 
     skepticism: int = 3
@@ -29,14 +29,16 @@ class Disposition:
     def __post_init__(self) -> None:
         for trait in (self.skepticism, self.literalism, self.empathy):
             if trait not in TRAIT_LEVELS:
-                raise InvalidInput("skepticism, literalism and empathy are whole numbers that lie between 1 and 5")
+                raise InvalidInput("skepticism, literalism and empathy must be whole numbers from 1 to 5")
         if not 0.0 <= self.bias_strength <= 1.0:
-            raise InvalidInput("bias_strength lies between 0 and 1")
+            raise InvalidInput("bias_strength must be between 0 and 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Who a bank's agent is (Hindsight, equation 22). ``background`` is a short text in the first person.
+    """The profile of a bank's agent: name, background and disposition (Hindsight, equation 22).
+
+    ``background`` is a short text in the first person.
 
     Raises:
         InvalidInput: the name is blank.
@@ -53,10 +55,11 @@ class Profile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankInfo:
-    """A bank in numbers.
+    """The numbers of a bank, such as how many messages and items it has.
 
-    ``size_bytes`` counts all its files, ``links_by_kind`` the links of each kind, ``segments`` the sealed windows over
-    its messages and the one that is being filled. ``notes`` say what a user should know of how the bank is searched.
+    ``size_bytes`` is the size of all its files. ``links_by_kind`` counts the links of each kind. ``segments`` counts
+    the sealed windows over the messages and the open one. ``notes`` tell a user about limits of the search in this
+    bank.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What calibrating a bank has found."""
+"""The result of calibrating a bank."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantile:
-    """A share of the units, 0 to 1, and the similarity that so many of them do not exceed."""
+    """A quantile of similarities: a ``share`` (0 to 1) of the units has at most this ``similarity``."""
 
     share: float
     similarity: float
@@ -15,11 +15,11 @@ class Quantile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """What calibrating found, and what it did.
+    """The result of calibrating the similarity at which units of a bank recur.
 
-    ``quantiles`` are of the similarity of each unit to the ``theta_count``-th nearest that was kept before it.
-    ``before`` and ``after`` are the thresholds, ``share_before`` and ``share_after`` the shares of units that come up
-    often enough under each. ``stored`` says whether the bank goes by the new one from now on.
+    ``quantiles`` are over the similarity of each unit to its ``theta_count``-th nearest earlier unit. ``before`` and
+    ``after`` are the old and the new threshold. ``share_before`` and ``share_after`` are the shares of units that recur
+    at these thresholds. ``stored`` is true if the bank uses the new threshold from now on.
     """
 
     embedder: str

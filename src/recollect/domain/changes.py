@@ -1,4 +1,4 @@
-"""What a write wants to change, as one value that a store commits in one transaction."""
+"""The changes of one write, as a value that a store commits in one transaction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recollect.domain.segments import Segment, Stream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """Messages of one sitting."""
+    """A session: the messages of one sitting."""
 
     id: str
     started: datetime
@@ -23,9 +23,9 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supersession:
-    """An item holds no longer from ``at`` on; ``by`` is the item that took its place, if one did.
+    """The decision that an item is not valid from ``at`` on. ``by`` is the item that replaces it, if there is one.
 
-    When the messages that ``by`` came from are forgotten, the item holds again.
+    If the messages that ``by`` came from are forgotten, the item is valid again.
     """
 
     item: str
@@ -35,14 +35,16 @@ class Supersession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changeset:
-    """Everything one write adds. An item or entity whose id is already there takes the older one's place.
+    """All the changes of one write. An item or entity replaces an older one with the same id.
 
-    ``expected_version`` is the bank's version that the changes were derived from; a bank that has moved on refuses
-    them. ``author`` is kept with the new version, so that whoever proposed the changes can tell whether they were made.
-    ``supersedes`` may name items of this very changeset. ``settings`` are keys and values; a later value takes the
-    older one's place. ``segments`` are windows that were opened or sealed: a later value of a number takes the older
-    one's place; ``stream`` is where windowing stands then. ``settled_job`` is the claimed job whose outcome the changes
-    are: it is done when they are made.
+    ``seen`` is the version of the bank from which the changes were derived. If the bank has changed since, it refuses
+    them. ``author`` is stored with the new version, so that the author can find out later if the changes were
+    committed. ``supersedes`` may name items of this changeset. ``settings`` are keys and values, and a new value
+    replaces the old one.
+
+    ``segments`` are windows that were opened or sealed. A segment replaces the older one with the same number.
+    ``stream`` is the state of windowing after the changes. ``settles`` is the claimed job that produced the changes.
+    The commit completes this job.
     """
 
     expected_version: int | None = None
@@ -64,7 +66,7 @@ class Changeset:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to write."""
+        """Return true if there is nothing to write."""
         return not any(
             getattr(self, field.name) for field in fields(self) if field.name not in ("expected_version", "author")
         )

@@ -1,4 +1,4 @@
-"""Convert our values to JSON types and back, by their type annotations."""
+"""Convert the values of the domain to JSON types and back, by their type annotations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 def to_json(value: Any) -> Any:
     """Return a frozen value as JSON types: times in ISO 8601, enums by value, arrays as base64.
 
-    A field that is ``None``, or whose metadata says ``"json": False``, is left out.
+    A field is left out if it is ``None``, or if its metadata has ``"json": False``.
     """
     if is_dataclass(value) and not isinstance(value, type):
         written = (field.name for field in fields(value) if field.metadata.get("json", True))
@@ -35,7 +35,7 @@ def to_json(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return base64.b64encode(value.tobytes()).decode("ascii")
     if isinstance(value, frozenset):
-        value = sorted(value)  # a set has no order; two exports of one bank are the same lines
+        value = sorted(value)  # a set has no order, and two exports of one bank must be equal
     if isinstance(value, tuple | list):
         return [to_json(cell) for cell in value]
     if isinstance(value, dict):
@@ -47,7 +47,7 @@ def from_json(kind: type[T], data: object) -> T:
     """Return the value of type ``kind`` that :func:`to_json` converted.
 
     Raises:
-        ValueError: the data has another shape; the message says where, and what is wrong there.
+        ValueError: the data has another shape. The message says where the error is, and what is wrong.
     """
     from cattrs import BaseValidationError, transform_error
 
@@ -66,11 +66,11 @@ def _describe(exc: BaseException, kind: Any) -> str:
 
 @cache
 def _converter() -> Converter:
-    """A converter that takes no value for another: no number for a text, no time without a zone, no unknown field."""
+    """Return a strict converter. It refuses numbers in place of texts, times without a zone, and unknown fields."""
     from cattrs import Converter
 
     converter = Converter()
-    converter.register_structure_hook(str, lambda data, kind: kind(_require(data, str)))  # kind: str, or a StrEnum
+    converter.register_structure_hook(str, lambda data, kind: kind(_require(data, str)))  # kind is str or a StrEnum
     converter.register_structure_hook(int, _require)
     converter.register_structure_hook(bool, _require)
     converter.register_structure_hook(float, _number)
@@ -84,7 +84,7 @@ def _converter() -> Converter:
 
 def _require(data: Any, kind: type[T]) -> T:
     if type(data) is not kind:
-        raise TypeError(f"{data!r} is no {kind.__name__}")
+        raise TypeError(f"{data!r} is not of type {kind.__name__}")
     return data
 
 
@@ -109,7 +109,7 @@ def _tuple_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], tuple[A
 
 
 def _dataclass_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], Any]:
-    """Read a frozen value; a field that is left out and may be ``None`` was ``None``, whatever its default."""
+    """Read a frozen value. A missing field that may be ``None`` becomes ``None``, whatever its default."""
     from cattrs.gen import make_dict_structure_fn
 
     nothing = {name: None for name, hint in get_type_hints(kind).items() if type(None) in get_args(hint)}

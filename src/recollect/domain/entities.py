@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class EntityKind(StrEnum):
-    """Hindsight's six kinds (section 4.1.2)."""
+    """Hindsight's six kinds of entities (section 4.1.2)."""
 
     PERSON = "person"
     ORGANIZATION = "organization"
@@ -20,7 +20,7 @@ class EntityKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """A canonical entity; ``first_seen`` and ``last_seen`` are the times of its first and last mention."""
+    """A canonical entity. ``first_seen`` and ``last_seen`` are the times of its first and its last mention."""
 
     id: str
     name: str
@@ -31,7 +31,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameInUse:
-    """The name of an entity, and the ids of the messages in which a bank met it first."""
+    """The name of an entity, and the ids of the first messages of the bank that mention it."""
 
     name: str
     messages: tuple[str, ...]
@@ -39,7 +39,7 @@ class NameInUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """An item's mention of an entity, in the words used there."""
+    """A mention of an entity in an item. ``surface`` is the form of the name in that item."""
 
     entity: str
     item: str
@@ -48,9 +48,9 @@ class Mention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """The decision that a new surface form means a known entity, with the scores that decided (equation 2).
+    """The decision that a new surface form means a known entity, with the scores of the decision (equation 2).
 
-    Undoing it gives the surface form an entity of its own and keeps the two apart from then on.
+    Undoing a merge gives the surface form a new entity. From then on the two entities are not merged again.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Facts that a user gives to a bank, as they are: nothing has to be read from words."""
+"""Facts that a user gives to a bank directly, without a text to extract them from."""
 
 from __future__ import annotations
 
@@ -14,14 +14,24 @@ _GIVEN: Final = "given:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A statement of three phrases, and when it held; what ``add_facts`` stores.
+    """A statement of three phrases for ``add_facts``, and the time in which it was true.
 
-    The phrases are free of any schema, and facts are joined by them: use one phrase for one thing. ``occurred`` is when
-    the statement held, as exact as it is known: with the precision ``year``, from 1 January 1980 to 1 January 1985 is
-    "from 1980 to 1984". ``mentioned`` (aware) is when it was said: the time of the last of its sources where left out,
-    or else the moment of storing. ``sources`` are the ids of messages that it comes from, the one it is about first:
-    when one of them is forgotten, so is the fact. ``text`` is how it reads; the three phrases one after the other
-    where left out. A fact with an ``id`` can be given again without being stored twice.
+    The phrases need no schema. Facts are connected by equal phrases, so use one phrase for one thing.
+
+    Args:
+        subject, predicate, object: the three phrases.
+        occurred: the time in which the statement was true, as precise as it is known. For example, 1 January 1980 to 1
+            January 1985 with the precision ``year`` means "from 1980 to 1984".
+        mentioned: the time when it was said (aware). By default it is the time of the last source, or without sources
+            the time of storing.
+        sources: ids of the messages that the fact comes from, the main one first. If one of them is forgotten, the fact
+            is forgotten too.
+        text: the statement as a sentence. By default it is the three phrases, one after the other.
+        id: the id of the fact. A fact with an id can be given again without being stored twice.
+
+    Raises:
+        InvalidInput: a phrase, the text or the id is blank or cannot be stored, or ``sources`` is a string.
+        NaiveDatetime: ``mentioned`` has no zone.
     """
 
     subject: str
@@ -45,12 +55,12 @@ class Fact:
 
 
 def make_given_id(id_: str) -> str:
-    """Return the id of the item that keeps a fact, from the id that the fact was given or from that id itself."""
+    """Return the id of the item for a fact. ``id_`` is the id of the fact, or already the id of the item."""
     return id_ if is_given(id_) else f"{_GIVEN}{id_}"
 
 
 def is_given(item_id: str) -> bool:
-    """Say whether an item is a fact that a user gave, by its id."""
+    """Return true if an item, by its id, is a fact that a user gave."""
     return item_id.startswith(_GIVEN)
 
 
@@ -58,8 +68,10 @@ def _check(name: str, words: str) -> None:
     if not words.strip():
         raise InvalidInput(f"Fact.{name} is blank")
     if "\0" in words:
-        raise InvalidInput(f"Fact.{name} holds a NUL, which cannot be kept; leave it out")
+        raise InvalidInput(f"Fact.{name} contains a NUL character, which cannot be stored. Remove it")
     try:
         words.encode("utf-8")
     except UnicodeEncodeError as exc:
-        raise InvalidInput(f"Fact.{name} holds a lone surrogate at character {exc.start}; decode it again") from exc
+        raise InvalidInput(
+            f"Fact.{name} contains a lone surrogate at character {exc.start}. Decode the text again"
+        ) from exc

@@ -1,4 +1,4 @@
-"""Items: every unit of memory that is derived from messages."""
+"""Items: all units of memory that are derived from messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recollect.domain.triples import Triple
 
 
 class ItemKind(StrEnum):
-    """What a unit of memory is."""
+    """The kind of a unit of memory."""
 
     TURN = "turn"
     SEGMENT = "segment"
@@ -37,7 +37,7 @@ class Network(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
-    """A time that an item's words speak of: the words and the interval they mean."""
+    """A time that an item speaks of: the words in the item, and the interval that they mean."""
 
     words: str
     interval: Interval
@@ -45,7 +45,11 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemStage:
-    """What an item was until a moment, before it grew: its first ``sources``, the first ``characters`` of its text."""
+    """An earlier state of an item that has grown since.
+
+    Until the moment ``until``, the item had only its first ``sources`` and the first ``characters`` of its text.
+    ``tokens`` was the cost of that text.
+    """
 
     until: datetime
     sources: int
@@ -57,13 +61,19 @@ class ItemStage:
 class Item:
     """A unit of memory (Hindsight, equation 1, without its vector).
 
-    ``sources`` are the ids of the messages it came from, the one it is about first; ``derived_from`` the ids of items
-    it was made of. ``occurrences`` say when what it tells happened, ``mentioned`` when it was said, ``recorded`` when
-    it was first stored. ``tokens`` is what the text costs. ``order`` sorts the items of a kind in a session; there are
-    gaps. ``superseded`` is set when a newer item took its place: both stay readable. ``stages`` are what an item was
-    before it grew, the oldest first. ``label`` says what kind of its kind it is: of a summary ``extractive`` or
-    ``model``, of semantic memory ``event``, ``preference``, ``update`` or ``relation`` (RecMem, 3.4), of an episode why
-    it was made; "" where there is nothing to tell apart. ``triple`` is what an item of that kind states.
+    ``sources`` are the ids of the messages it came from, the main one first. ``derived_from`` are the ids of the items
+    it was derived from.
+
+    ``occurrences`` are the times that it speaks of. ``mentioned`` is when it was said, and ``recorded`` when it was
+    first stored. ``superseded`` is the time when a newer item replaced it. Both items stay readable. ``stages`` are its
+    states before it grew, the oldest first.
+
+    ``tokens`` is the number of tokens of its text. ``order`` sorts the items of a kind in a session, and can have gaps.
+    ``triple`` is the statement of an item of kind ``triple``.
+
+    ``label`` is the kind within a kind, or "" if there is none. A summary is ``extractive`` or ``model``. Semantic
+    memory is ``event``, ``preference``, ``update`` or ``relation`` (RecMem, 3.4). The label of an episode is the reason
+    why it was made.
     """
 
     id: str
@@ -87,11 +97,11 @@ class Item:
 
     @property
     def occurred(self) -> Interval | None:
-        """When it happened, as far as its words say: the first time they speak of."""
+        """Return when it happened: the first time that it speaks of, or ``None`` if it speaks of none."""
         return self.occurrences[0].interval if self.occurrences else None
 
     def as_of(self, moment: datetime) -> Item:
-        """What was known of it at a moment: without what it has grown by since, or that it was superseded since."""
+        """Return the item as it was at a moment: without later growth, and not superseded if that came later."""
         superseded = None if self.superseded is None or moment < self.superseded else self.superseded
         before = tuple(stage for stage in self.stages if stage.until <= moment)
         if len(before) == len(self.stages):
@@ -111,10 +121,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedItem:
-    """An item with what it is found by.
+    """An item with its index data.
 
-    ``vector``: float32, shape ``(dimension,)``. ``terms``: uint32, the hashed stems of its words in order, repeats
-    kept. ``asks``: its words are a question.
+    ``vector``: float32, shape ``(dimension,)``. ``terms``: uint32, the hashed stems of its words in order, with
+    repetitions. ``asks``: true if its words are a question.
     """
 
     item: Item

@@ -1,4 +1,4 @@
-"""Jobs: work that a write causes and a worker does later."""
+"""Jobs: work that a write causes and that a worker does later."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class JobState(StrEnum):
-    """Where a job stands. One that is done is gone."""
+    """The state of a job. A job that is done is removed."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -17,18 +17,19 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A piece of background work; ``id`` is a hash of what it is about, so that the same work is queued once.
+    """A piece of background work. ``id`` is derived from its subject, so that the same work is queued only once.
 
-    ``messages`` are the ids of the messages it is about: one that is forgotten leaves the job, and the last takes it
-    along. ``due`` is the moment before which it does not run; ``None`` for at once.
+    ``messages`` are the ids of the messages that the job is about. A forgotten message is removed from the job. If no
+    message is left, the job is removed. ``due`` is the earliest moment at which it runs. ``None`` means at once.
 
-    Queued again while it waits, it takes the newer payload and the later due time, and is about the messages of both:
-    a burst of writes costs one run. It is put off by ten minutes at most, however long a burst is, and not at all once
-    it was queued for at once. Queued again while it runs, it runs once more afterwards. Queued again when it is done
-    or dead, it is new.
+    A job can be queued again while it waits. It then takes the newer payload and the later due time, and is about the
+    messages of both. So a burst of writes causes one run. It is delayed by ten minutes at most, however long the burst
+    is. It is not delayed if it was once queued without a due time. If a job is queued again while it runs, it runs once
+    more afterwards. If it is queued again after it is done or dead, it is a new job.
 
-    ``attempts``, ``failures`` and ``claim`` are the store's: how often it was claimed, but for attempts that did not
-    count; how often in a row it has failed, those included; and which claim this is.
+    The store sets ``attempts``, ``failures`` and ``claim``. ``attempts`` is the number of claims, without attempts that
+    do not count. ``failures`` is the number of failures in a row, including those that do not count. ``claim``
+    identifies the current claim.
     """
 
     id: str
@@ -43,10 +44,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRecord:
-    """A job as it stands in the queue.
+    """A job as it is in the queue.
 
-    ``error`` is what its last attempt failed of, ``reply`` the model's reply that caused that, ``failed`` when
-    that was; ``worker`` is who runs it.
+    ``error`` describes the failure of its last attempt, ``reply`` is the model's reply that caused the failure, and
+    ``failed`` is the time of the failure. ``worker`` is the worker that runs the job.
     """
 
     id: str

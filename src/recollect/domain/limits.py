@@ -18,7 +18,7 @@ _UNIT_TOKENS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 class Period(StrEnum):
-    """What a limit holds for: each day (UTC), or all that a bank ever spends."""
+    """The period of a limit: each day (UTC), or the whole life of the bank."""
 
     DAY = "day"
     ALL = "all"
@@ -26,7 +26,7 @@ class Period(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """So many tokens, read and written together, for one role or for all of them.
+    """A maximum number of tokens, input and output together, for one role or for all roles.
 
     Raises:
         InvalidInput: ``tokens`` is negative.
@@ -38,19 +38,21 @@ class Limit:
 
     def __post_init__(self) -> None:
         if self.tokens < 0:
-            raise InvalidInput(f"a limit of {self.tokens} tokens cannot be kept; it is 0 or more")
+            raise InvalidInput(f"a limit of {self.tokens} tokens is not possible. Give 0 or more")
 
     def covers(self, role: str) -> bool:
         return self.role is None or self.role == role
 
     def since(self, now: datetime) -> datetime | None:
-        """From when on tokens count: the beginning of the day in UTC, ``None`` for ever."""
+        """Return the moment from which tokens count: the beginning of the day in UTC, or ``None`` if all tokens
+        count.
+        """
         if self.per is Period.ALL:
             return None
         return datetime.combine(now.astimezone(UTC).date(), time(), UTC)
 
     def until(self, now: datetime) -> datetime | None:
-        """When a limit that is used up opens again; ``None`` for never."""
+        """Return the moment when a limit that is used up opens again, or ``None`` if it never does."""
         begin = self.since(now)
         return None if begin is None else begin + timedelta(days=1)
 
@@ -60,22 +62,24 @@ class Limit:
 
 
 def find_exceeded_limit(limits: Sequence[Limit], spent: Mapping[Limit, int], needed: int) -> Limit | None:
-    """The limit that a call would break, the one in all first, since it never opens again; ``None`` where all hold.
+    """Return the limit that a call would exceed, or ``None`` if there is none.
+
+    If there are several, a limit without a period comes first, because it never opens again.
 
     Args:
-        limits: those that cover the call.
-        spent: tokens that count against each limit so far, calls under way included.
-        needed: tokens that the call is going to cost at least.
+        limits: the limits that cover the call.
+        spent: the tokens that count against each limit so far, with those of calls that are still running.
+        needed: the minimum number of tokens that the call costs.
     """
     broken = [limit for limit in limits if spent[limit] >= limit.tokens or spent[limit] + needed > limit.tokens]
     return min(broken, key=lambda limit: limit.per is Period.DAY, default=None)
 
 
 def parse_limits(text: str) -> tuple[Limit, ...]:
-    """Limits as they are written: ``2M/day,extract=500k/day,10M``; without ``/day`` a limit is one in all.
+    """Read limits from a text such as ``2M/day,extract=500k/day,10M``. A limit without ``/day`` has no period.
 
     Raises:
-        InvalidInput: a part cannot be read.
+        InvalidInput: a part of the text is not a limit.
     """
     return tuple(_parse_limit(part.strip()) for part in text.split(",") if part.strip())
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class LinkKind(StrEnum):
-    """Why two items are linked."""
+    """The reason for a link between two items."""
 
     TEMPORAL = "temporal"
     SEMANTIC = "semantic"
@@ -20,7 +20,10 @@ class LinkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A link between two items, walked both ways; ``weight`` in [0, 1], ``label`` says more (a cause, a predicate)."""
+    """A link between two items. A search follows it in both directions.
+
+    ``weight`` is in [0, 1]. ``label`` has details, such as the kind of cause or the predicate.
+    """
 
     source: str
     target: str

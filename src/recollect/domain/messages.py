@@ -1,4 +1,4 @@
-"""Messages: the raw words, kept as they were given."""
+"""Messages: the raw words, stored verbatim."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recollect.errors import InvalidInput, NaiveDatetime
 
 
 class Role(StrEnum):
-    """Who speaks: a person, an assistant that answers, or a system that instructs."""
+    """The role of a speaker: a person, an assistant that answers, or a system that gives instructions."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -21,10 +21,18 @@ class Role(StrEnum):
 class Message:
     """One utterance, as a caller gives it to ``retain``.
 
-    ``at`` is when it was said (aware; the moment of retaining where it is left out). ``captions`` say in words what
-    attached pictures or files show; they are searched, and kept apart from ``text``. A message with an ``id`` can be
-    retained again without being stored twice. ``important`` pins it: a recipe that waits until something comes up again
-    makes memory of this at once.
+    Args:
+        text: the words.
+        speaker: the name of the speaker.
+        role: the role of the speaker.
+        at: when it was said (aware). By default it is the time of the call.
+        id: the id of the message. A message with an id can be retained again without being stored twice.
+        captions: descriptions of attached pictures or files. They are searched, and stored separately from ``text``.
+        important: pins the message. A recipe that waits for recurrence derives memory from a pinned message at once.
+
+    Raises:
+        InvalidInput: a text cannot be encoded as UTF-8, or the id contains a NUL character.
+        NaiveDatetime: ``at`` has no zone.
     """
 
     text: str
@@ -43,7 +51,9 @@ class Message:
             if not text.isascii():
                 _check_unicode(name, text)
         if "\0" in (self.id or ""):
-            raise InvalidInput(f"Message.id {self.id!r} holds a NUL, which ids cannot; leave it out")
+            raise InvalidInput(
+                f"Message.id {self.id!r} contains a NUL character, which is not allowed in ids. Remove it"
+            )
 
 
 def _check_unicode(name: str, text: str) -> None:
@@ -51,16 +61,16 @@ def _check_unicode(name: str, text: str) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError as exc:
         raise InvalidInput(
-            f"Message.{name} holds a lone surrogate at character {exc.start}, which no file can keep; "
-            "decode it again, or replace it with '\\ufffd'"
+            f"Message.{name} contains a lone surrogate at character {exc.start}, which no file can store. "
+            "Decode the text again, or replace the surrogate with '\\ufffd'"
         ) from exc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMessage:
-    """A message in a bank: ``session`` and ``position`` say where it stands, ``recorded`` when it was stored.
+    """A message in a bank. ``position`` is its place in the ``session``, and ``recorded`` is when it was stored.
 
-    ``important`` tells that it was pinned when it was first retained; being given again does not change that.
+    ``important`` is true if the message was pinned when it was first retained. Retaining it again does not change this.
     """
 
     id: str

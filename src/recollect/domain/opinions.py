@@ -1,4 +1,4 @@
-"""Opinions and how they came to be what they are (Hindsight, sections 5.4 and 5.5)."""
+"""Opinions and their history (Hindsight, sections 5.4 and 5.5)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from enum import StrEnum
 
 
 class Assessment(StrEnum):
-    """What made a step of an opinion: its formation, what new evidence said of it (equation 26), or a second thought.
+    """The cause of a step in the history of an opinion: its formation, new evidence (equation 26), or a revision.
 
-    ``NEUTRAL`` evidence makes no step.
+    ``NEUTRAL`` evidence causes no step.
     """
 
     FORMED = "formed"
@@ -23,7 +23,10 @@ class Assessment(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpinionStep:
-    """What an opinion was from ``at`` on. ``id`` is the item that keeps it, ``evidence`` the items that moved it."""
+    """The state of an opinion from ``at`` on.
+
+    ``id`` is the id of the item that stores this state. ``evidence`` are the ids of the items that caused the step.
+    """
 
     id: str
     at: datetime
@@ -35,11 +38,11 @@ class OpinionStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """A belief as it is held now (equation 24), with all its steps, the oldest first.
+    """A belief in its current state (equation 24), with all its steps, the oldest first.
 
-    ``text`` is a statement in the first person with its reason, ``confidence``, in [0, 1], how firmly it is believed,
-    ``formed`` when it was first. ``entities`` are the names of whom and what it is about, ``sources`` the ids of the
-    messages that it goes back to.
+    ``text`` is a statement in the first person with its reason. ``confidence``, in [0, 1], says how firmly it is
+    believed. ``formed`` is when it was first formed. ``entities`` are the names of the entities that it is about.
+    ``sources`` are the ids of the messages that it comes from.
     """
 
     id: str
@@ -52,5 +55,5 @@ class Opinion:
 
     @property
     def evidence(self) -> frozenset[str]:
-        """Every item that it was formed from, or moved by."""
+        """Return the ids of all items from which it was formed, or which changed it."""
         return frozenset(id_ for step in self.steps for id_ in step.evidence)

@@ -1,4 +1,4 @@
-"""What is asked of a bank."""
+"""Queries to a bank."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from recollect.domain.time import Interval
 from recollect.domain.triples import TimeFilter
 
 NO_VECTORS: Final = (
-    "the bank holds no vectors: it is searched by words, links and time alone; "
-    "`recollect rebuild` with an embedder adds them"
+    "the bank holds no vectors, so it is searched only by words, links and time. "
+    "`recollect rebuild` with an embedder adds vectors"
 )
-"""The note of receipts and bank lists for a bank of the embedder ``none``."""
+"""The note in receipts and in lists of banks for a bank with the embedder ``none``."""
 
 _NO_KNOWN_WORDS: Final = "the question has no words that the embedder knows"
 
 
 class Effort(StrEnum):
-    """How hard to look: how many candidates each arm brings and how far the graph is walked."""
+    """The effort of a search: how many candidates each arm returns, and how far the graph is followed."""
 
     LOW = "low"
     MID = "mid"
@@ -33,12 +33,11 @@ class Effort(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a recall may return; everything is applied inside the store, so that k stays k.
+    """The restrictions of a recall. The store applies them, so that a search for k items returns k items.
 
-    ``during`` keeps items that speak of, or were said in, that time. ``as_of`` answers with what was recorded by
-    then. ``exclude`` holds ids of items or messages that have been seen already (MemR3's mask). ``when`` is about the
-    start and the end of what items tell (:func:`recollect.domain.validity.validity_of`). An empty tuple does not
-    narrow.
+    ``during`` keeps items that speak of this time or were said in it. ``as_of`` keeps what was recorded by this moment.
+    ``exclude`` contains ids of items or messages that have been seen already (MemR3's mask). ``when`` compares the
+    start and the end of items (:func:`recollect.domain.held.held`). An empty tuple does not restrict.
     """
 
     kinds: tuple[ItemKind, ...] = ()
@@ -52,14 +51,14 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tier:
-    """Some kinds of items with bounds of their own: at most ``limit`` items, and a ``share`` (0 to 1) of the tokens."""
+    """Kinds of items with their own limits: at most ``limit`` items, and a ``share`` (0 to 1) of the tokens."""
 
     kinds: tuple[ItemKind, ...]
     limit: int
     share: float
 
     def room(self, max_tokens: int | None) -> int | None:
-        """Return the tokens that the tier may take of those of a query."""
+        """Return the number of tokens that the tier may use of the tokens of a query."""
         if max_tokens is None or self.share >= 1.0:
             return max_tokens
         return max(1, int(max_tokens * self.share))
@@ -67,13 +66,14 @@ class Tier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A question to a bank: at most ``limit`` items of at most ``max_tokens`` tokens together come back.
+    """A question to a bank. At most ``limit`` items with at most ``max_tokens`` tokens together are returned.
 
-    Where there are ``tiers``, each is ranked and cut by itself, so that none crowds out another: what comes back is,
-    tier by tier, what a query for its kinds alone would bring. ``limit`` and the kinds of the scope do not count then.
+    If there are ``tiers``, each tier is ranked and cut separately, so that no tier displaces another. The result is,
+    tier by tier, the result of a query for the kinds of that tier alone. ``limit`` and the kinds of the scope are then
+    not used.
 
     Raises:
-        ValueError: a kind stands in two tiers.
+        ValueError: a kind is in two tiers.
     """
 
     text: str
@@ -87,21 +87,22 @@ class Query:
     def __post_init__(self) -> None:
         kinds = [kind for tier in self.tiers for kind in tier.kinds]
         if len(set(kinds)) < len(kinds):
-            raise ValueError("a kind of items stands in one tier alone")
+            raise ValueError("a kind of items must not be in two tiers")
 
     @property
     def kinds(self) -> tuple[ItemKind, ...]:
-        """The kinds that may come back; empty for all."""
+        """Return the kinds that may be returned. Empty means all."""
         return tuple(kind for tier in self.tiers for kind in tier.kinds) or self.scope.kinds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchProbe:
-    """A question as the arms see it.
+    """A question in the form that the arms search with.
 
-    ``topic`` is the text without the people it is about; ``vector`` its embedding, float32 ``(dimension,)``; ``terms``
-    its hashed stems, uint32, each once. ``speakers`` are the bank's speakers named in the question, ``phrases`` its
-    quoted phrases, ``during`` the time it asks about; ``asks_when`` says that the answer is a time.
+    ``topic`` is the text without the people it is about. ``vector`` is its embedding, float32 ``(dimension,)``.
+    ``terms`` are its hashed stems, uint32, each once. ``speakers`` are the bank's speakers that the question names.
+    ``phrases`` are its quoted phrases. ``during`` is the time it asks about. ``asks_when`` is true if the answer is a
+    time.
     """
 
     topic: str
@@ -114,12 +115,12 @@ class SearchProbe:
 
     @property
     def has_vector(self) -> bool:
-        """Whether the bank holds vectors for the question's to be compared with."""
+        """Return true if the bank has vectors to compare the question with."""
         return bool(self.vector.size)
 
     @property
     def no_meaning_reason(self) -> str:
-        """The reason why nothing can be found by meaning, or an empty text where it can."""
+        """Return the reason why a search by meaning is not possible, or an empty text if it is possible."""
         if not self.has_vector:
             return NO_VECTORS
         return "" if self.vector.any() else _NO_KNOWN_WORDS

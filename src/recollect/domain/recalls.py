@@ -1,4 +1,4 @@
-"""What a recall gives back: evidence, and a receipt of how it was found."""
+"""The results of a recall: evidence, and a receipt of the search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recollect.domain.usage import Usage
 
 
 class ArmStatus(StrEnum):
-    """What became of an arm; an arm that found nothing and one that was down never look alike."""
+    """The result of an arm. An arm that found nothing and an arm that was down have different values."""
 
     OK = "ok"
     IDLE = "idle"
@@ -22,7 +22,7 @@ class ArmStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmRank:
-    """An arm that brought a piece of evidence: its rank there (1 is best) and its score on the arm's own scale."""
+    """An arm that found a piece of evidence, with the rank there (1 is best) and the score on the arm's own scale."""
 
     arm: str
     rank: int
@@ -31,12 +31,13 @@ class ArmRank:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """An item, with the reason it was returned. ``sources`` are message ids, the one it is about first.
+    """An item, with the reason why it was returned. ``sources`` are ids of messages, the main one first.
 
-    ``mentioned`` is when it was said: a bank always knows, and it is ``None`` where a memory of somebody else's does
-    not tell. ``label`` is the item's: what kind of its kind it is, "" where there is nothing to tell apart. ``item`` is
-    the whole item as the search saw it, so that nobody loads it again. It is ``None`` where the evidence is no item of
-    the bank: a foreign memory's, or one that came back from JSON, which does not hold it.
+    ``mentioned`` is when it was said. Items of a bank always have this time. It is ``None`` if another system's memory
+    does not provide it. ``label`` is the label of the item: its kind within its kind, or "".
+
+    ``item`` is the whole item as the search saw it, so that it need not be loaded again. It is ``None`` if the evidence
+    is not an item of the bank: if it comes from another system's memory, or from JSON, which does not contain the item.
     """
 
     id: str
@@ -75,9 +76,9 @@ def make_evidence(item: Item, score: float, why: tuple[ArmRank, ...]) -> Evidenc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmReport:
-    """What one arm did.
+    """The report of one arm.
 
-    ``note`` says why an arm was idle, how it failed, or what a user should know of how it searched.
+    ``note`` says why the arm was idle or how it failed, or what a user should know about its search.
     """
 
     arm: str
@@ -89,7 +90,7 @@ class ArmReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallReceipt:
-    """How a recall went: every arm, what was cut by limit and by token budget, what it cost."""
+    """The record of a recall: the report of every arm, the items cut by the limits, and the cost."""
 
     arms: tuple[ArmReport, ...]
     fusion: str
@@ -105,13 +106,13 @@ class RecallReceipt:
 
     @property
     def complete(self) -> bool:
-        """Whether every arm that had something to do did it."""
+        """Return true if no arm failed or ran out of time."""
         return all(arm.status in (ArmStatus.OK, ArmStatus.IDLE) for arm in self.arms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """Evidence, best first, and the receipt."""
+    """Evidence, the best first, and the receipt of the search."""
 
     evidence: tuple[Evidence, ...]
     receipt: RecallReceipt

@@ -1,4 +1,4 @@
-"""What a write did, in numbers."""
+"""The results of writes, in numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainReceipt:
-    """What ``retain`` stored. ``skipped`` counts messages that the bank had already, word for word.
+    """The result of ``retain``. ``skipped`` counts messages that the bank already had, word for word.
 
-    ``jobs`` counts those that the write caused; ``notes`` say why they have to wait, or what of them went wrong.
+    ``jobs`` counts the jobs that the write caused. ``notes`` say why these jobs have to wait, or how they failed.
     """
 
     session: str
@@ -26,10 +26,10 @@ class RetainReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactsReceipt:
-    """What ``add_facts`` stored.
+    """The result of ``add_facts``.
 
-    ``facts`` are the ids of the items that keep the facts, in the order in which the facts were given; ``skipped``
-    counts those that the bank had already.
+    ``facts`` are the ids of the items that store the facts, in the order of the given facts. ``skipped`` counts the
+    facts that the bank already had.
     """
 
     facts: tuple[str, ...]
@@ -41,11 +41,11 @@ class FactsReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetReceipt:
-    """What ``forget`` removed, and what its own check found.
+    """The result of ``forget``, and of its check.
 
-    ``messages`` are the ids that are gone. ``verified`` is true when the words of every forgotten message were looked
-    for in every file of the bank and not found; ``leftovers`` names the files where some were found. ``jobs`` counts
-    those that were dropped, or lost a message.
+    ``messages`` are the ids of the forgotten messages. ``verified`` is true if none of their words was found in any
+    file of the bank. ``leftovers`` are the files in which some words were found. ``jobs`` counts the jobs that were
+    dropped or lost a message.
     """
 
     messages: tuple[str, ...]

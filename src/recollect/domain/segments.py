@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """A window over the messages in the order in which they were kept: one of E-mem's episodic contexts (equation 3).
+    """A window over the messages in the order in which they were stored: an episodic context of E-mem (equation 3).
 
-    It holds what stands from token ``start`` of message ``first`` on to before token ``end`` of message ``last``, both
-    ids of messages. ``last`` is ``None`` while it is open and goes as far as the messages do; ``end`` is ``None`` as
-    well where it holds the whole of its last message. Where the message at an edge was forgotten, the nearest one that
-    is left in it stands there, whole.
+    It contains the text from token ``start`` of message ``first`` up to, not including, token ``end`` of message
+    ``last``. Both are ids of messages. While the window is open, ``last`` is ``None``, and the window extends to the
+    newest message. ``end`` is ``None`` if the window is open or contains its last message to the end. If the message at
+    an edge is forgotten, the nearest remaining message of the window takes its place, as a whole.
     """
 
     number: int
@@ -23,18 +23,18 @@ class Segment:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether it has reached its length: what it holds never grows again."""
+        """Return true if the window has reached its length. A sealed window never grows."""
         return self.last is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """Where windowing stands.
+    """The state of windowing.
 
-    ``length`` and ``overlap`` are those of its windows, in tokens; ``tokens`` is how many the stream has had so far,
-    those of forgotten messages included. Segment ``number`` is the first window of this length and overlap, and begins
-    at token ``base`` of the stream; windows of an earlier length are all sealed. ``last`` is the id of the last message
-    that was windowed, of those that are left.
+    ``length`` and ``overlap`` are those of the windows, in tokens. ``tokens`` counts the tokens of the stream so far,
+    including those of forgotten messages. Segment ``number`` is the first window with this length and overlap. It
+    begins at token ``base`` of the stream. All windows with an earlier length are sealed. ``last`` is the id of the
+    last remaining message that is in a window.
     """
 
     length: int

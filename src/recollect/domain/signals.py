@@ -1,4 +1,4 @@
-"""What is known of a candidate when it is weighed against a question."""
+"""The signals that rank candidates for a question."""
 
 from __future__ import annotations
 
@@ -10,39 +10,44 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
-    """Columns over candidates, float32 of shape ``(n,)`` each, on scales that do not depend on the bank's size.
+    """Signals of ``n`` candidates: one float32 array of shape ``(n,)`` for each signal.
 
-    Lexical ones are BM25 as a share of the highest score the question's words could reach, in [0, 1]; semantic ones
-    are cosines; the others are 0 or 1, but for ``temporal`` (equation 14) and ``graph`` (equation 12), in [0, 1].
+    The scales do not depend on the size of the bank. Lexical signals are BM25 scores divided by the highest score that
+    the words of the question can reach, in [0, 1]. Semantic signals are cosines. ``temporal`` (equation 14) and
+    ``graph`` (equation 12) are in [0, 1]. The others are 0 or 1.
     """
 
     exchange: NDArray[np.float32]
-    """Words of an exchange: of the item, and of the one before it unless the item holds its own answer."""
+    """The words of an exchange: of the item and of the one before it. If the item contains its own answer, its words
+    alone.
+    """
     passage: NDArray[np.float32]
-    """Words of the item and three neighbours on each side."""
+    """The words of the item and of three neighbours on each side."""
     session: NDArray[np.float32]
-    """Words of the whole session."""
+    """The words of the whole session."""
     phrase: NDArray[np.float32]
-    """The question's quoted phrase stands in the item."""
+    """The item contains the question's quoted phrase."""
     meaning: NDArray[np.float32]
-    """Cosine of the item."""
+    """The cosine of the item."""
     surroundings: NDArray[np.float32]
-    """Cosine of the item with two neighbours on each side."""
+    """The cosine of the item with two neighbours on each side."""
     speaker: NDArray[np.float32]
-    """Said by somebody the question names."""
+    """A person named in the question said the item."""
     dated: NDArray[np.float32]
-    """The question asks for a time and the item speaks of one."""
+    """The question asks for a time, and the item speaks of one."""
     asks: NDArray[np.float32]
-    """The item is itself a question, and so rather not an answer."""
+    """The item is a question itself, and so it is probably not an answer."""
     temporal: NDArray[np.float32]
-    """In the time asked about: half for that, half for being near its middle."""
+    """The item is in the time that the question asks about: half of the score for that, half for being near its
+    middle.
+    """
     graph: NDArray[np.float32]
-    """Activation that reached it over links."""
+    """The activation that reached the item over links."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """How much each signal counts in the calibrated fusion; a signal's docs are in :class:`Signals`."""
+    """The weight of each signal in the calibrated fusion. :class:`Signals` describes the signals."""
 
     exchange: float = 6.0
     passage: float = 4.0

@@ -1,4 +1,4 @@
-"""Time with precision: an instant is never invented where only a year is known."""
+"""Times with precision: if only a year is known, it stays a year."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Precision(StrEnum):
-    """How exactly an interval is known, from finest to coarsest."""
+    """The precision of an interval, from the finest to the coarsest."""
 
     INSTANT = "instant"
     HOUR = "hour"
@@ -24,10 +24,13 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A half-open stretch of time, ``start <= t < end``; an end that is ``None`` is open.
+    """A half-open interval of time, ``start <= t < end``. ``None`` as a start or an end means that it is open.
 
-    Both ends are aware. ``precision`` says how exactly the words gave the time, so that "2022" stays a year and is
-    never read as 1 January.
+    ``start`` and ``end`` are aware. ``precision`` is the precision of the words for this time. With it, "2022" stays a
+    year and is never read as 1 January.
+
+    Raises:
+        ValueError: both ends are ``None``, a time has no zone, or the end is before the start.
     """
 
     start: datetime | None
@@ -44,7 +47,7 @@ class Interval:
             raise ValueError("an interval cannot end before it starts")
 
     def overlaps(self, other: Interval) -> bool:
-        """Whether the two share a moment (Hindsight, equation 13)."""
+        """Return true if the two intervals share a moment (Hindsight, equation 13)."""
         return _is_before(self.start, other.end) and _is_before(other.start, self.end)
 
     def contains(self, moment: datetime) -> bool:
@@ -52,12 +55,12 @@ class Interval:
 
     @property
     def duration(self) -> timedelta | None:
-        """Length, or ``None`` when an end is open."""
+        """Return the length, or ``None`` if an end is open."""
         return None if self.start is None or self.end is None else self.end - self.start
 
     @property
     def midpoint(self) -> datetime:
-        """The middle; of an open interval, the end that is known (Hindsight, equation 14)."""
+        """Return the middle (Hindsight, equation 14). If an end is open, return the other one."""
         if self.start is None:
             assert self.end is not None
             return self.end
@@ -69,18 +72,20 @@ def _is_before(start: datetime | None, end: datetime | None) -> bool:
 
 
 def instant_interval(moment: datetime) -> Interval:
-    """The interval of one moment: a microsecond long, so that it overlaps what contains it."""
+    """Return the interval of one moment. It is one microsecond long, so that it overlaps the intervals that
+    contain it.
+    """
     return Interval(start=moment, end=moment + timedelta(microseconds=1), precision=Precision.INSTANT)
 
 
 def to_micros(moment: datetime) -> int:
-    """Microseconds since 1970 in UTC, exact (floats lose microseconds)."""
-    delta = moment - _EPOCH  # not by way of UTC, where the first and the last hours of a calendar may not exist
+    """Return the microseconds since 1970 in UTC. The number is exact, because floats would lose microseconds."""
+    delta = moment - _EPOCH  # not converted to UTC first: UTC may not have the first and the last hours of the calendar
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
 def from_micros(micros: int) -> datetime:
-    """The UTC datetime of :func:`to_micros`."""
+    """Return the UTC datetime for a result of :func:`to_micros`."""
     return _EPOCH + timedelta(microseconds=micros)
 
 

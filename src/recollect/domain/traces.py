@@ -1,4 +1,4 @@
-"""What a loop that looks, thinks and decides has done for a question (MemR3, section 3.2 and 3.3), as a value."""
+"""The record of a loop that retrieves, reflects and decides for a question (MemR3, sections 3.2 and 3.3)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recollect.domain.usage import Usage
 
 
 class LoopDecision(StrEnum):
-    """What can be done next (MemR3, equation 4)."""
+    """The possible next actions (MemR3, equation 4)."""
 
     RETRIEVE = "retrieve"
     REFLECT = "reflect"
@@ -19,7 +19,7 @@ class LoopDecision(StrEnum):
 
 
 class DecisionReason(StrEnum):
-    """Who or what has decided: the model, or a rule."""
+    """The reason for a decision: the model's choice, or a rule."""
 
     START = "start"
     MODEL = "model"
@@ -37,12 +37,12 @@ DECISION_REASONS: Final = {
     DecisionReason.STREAK: "there were enough reflections in a row",
     DecisionReason.PRECISION: "nothing finer than this was found, and memory may hold nothing finer",
 }
-"""Why a decision was taken, for a reader."""
+"""The reasons in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A statement that bears on the question; snippets are the numbers of those it rests on."""
+    """A statement that helps to answer the question. ``snippets`` are the numbers of the snippets that support it."""
 
     fact: str
     snippets: tuple[int, ...]
@@ -56,7 +56,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """Something that is missing; finer says that it is known, only less exactly than might be wished."""
+    """A piece of missing information. If ``finer`` is true, it is known, but less precisely than the question may
+    need.
+    """
 
     missing: str
     finer: bool = False
@@ -68,20 +70,20 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackerState:
-    """The tracker's two sides at one moment: evidence and gaps (MemR3, section 3.3)."""
+    """The state of the evidence-gap tracker at one moment: evidence and gaps (MemR3, section 3.3)."""
 
     evidence: tuple[Finding, ...] = ()
     gaps: tuple[Gap, ...] = ()
 
     @property
     def lacks_only_precision(self) -> bool:
-        """Whether something is missing, and nothing but a finer precision of what is known."""
+        """Return true if there are gaps, and all of them ask only for a finer precision of known information."""
         return bool(self.evidence) and bool(self.gaps) and all(gap.finer for gap in self.gaps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """Something that was retrieved: its number in this question, from 1, and how a prompt shows it."""
+    """A retrieved piece of evidence: its number for this question, from 1, and its form in a prompt."""
 
     number: int
     evidence: Evidence
@@ -94,14 +96,16 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopRound:
-    """One iteration: what the model made of the state, what was decided and why, and what came of it.
+    """One iteration of the loop: the model's proposal, the decision with its reason, and the result.
 
-    Number 0 is the retrieval that every question begins with. ``wanted`` is the model's decision, ``content`` the
-    query, the reasoning or the draft that it gave with it; ``decision`` is the router's, and ``why`` says who or what
-    took it. ``query`` is what was looked for, and ``snippets`` what that brought. ``before`` and ``after`` are evidence
-    and gaps before and after the generation. ``usage`` is of the model's call, ``seconds`` of the whole iteration.
-    ``failure`` says what went wrong, and ended the loop: where ``decision`` is ``None``, the generation, else what was
-    decided.
+    Number 0 is the retrieval that every question begins with. ``wanted`` is the model's decision. ``content`` is the
+    query, the reasoning or the draft that came with it. ``decision`` is the router's decision, and ``why`` is its
+    reason.
+
+    ``query`` is the text of the search, and ``snippets`` are its results. ``before`` and ``after`` are evidence and
+    gaps before and after the generation. ``usage`` is the cost of the model's call, and ``seconds`` the time of the
+    whole iteration. ``failure`` describes an error that ended the loop. If ``decision`` is ``None``, the generation
+    failed. Otherwise the decided action failed.
     """
 
     number: int
@@ -119,27 +123,31 @@ class LoopRound:
 
     @property
     def is_continued(self) -> bool:
-        """Whether another iteration follows."""
+        """Return true if another iteration follows."""
         return self.decision is not LoopDecision.ANSWER and not self.failure
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is missing. Where nothing is known, or more was wanted, it is only that no gap was named."""
+        """Return true if nothing is missing.
+
+        It is false if no evidence is known, or if the model wanted another retrieval. In these cases an empty list of
+        gaps only means that the model named none.
+        """
         return bool(self.after.evidence) and not self.after.gaps and self.wanted is not LoopDecision.RETRIEVE
 
     @property
     def new_findings(self) -> tuple[Finding, ...]:
-        """What is known since this iteration and was not before."""
+        """Return the findings that are new since this iteration."""
         known = {finding.fact for finding in self.before.evidence}
         return tuple(finding for finding in self.after.evidence if finding.fact not in known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopTrace:
-    """All that a loop did for a question: the iterations, and the call that wrote the answer.
+    """The whole record of a loop for a question: its iterations, and the call that wrote the answer.
 
-    ``conclusion`` is that call's reasoning, ``None`` where there was no evidence and so no call; ``usage`` and
-    ``seconds`` are what it took.
+    ``conclusion`` is the reasoning of that call. It is ``None`` if there was no evidence, and so no call. ``usage`` and
+    ``seconds`` are the cost of that call.
     """
 
     question: str
@@ -150,6 +158,8 @@ class LoopTrace:
 
     @property
     def end_reason(self) -> DecisionReason | None:
-        """Who or what ended the loop; ``None`` where something failed, or nothing was found to begin with."""
+        """Return the reason why the loop ended, or ``None`` if something failed or the first retrieval found
+        nothing.
+        """
         last = self.rounds[-1]
         return last.why if last.decision is LoopDecision.ANSWER and not last.failure else None

@@ -1,4 +1,4 @@
-"""Triples, and what may be asked of them (REMem, sections 3.1 and 3.2, figures 5 and 8)."""
+"""Triples and queries over them (REMem, sections 3.1 and 3.2, figures 5 and 8)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from recollect.domain.time import Interval
 
 
 class Comparison(StrEnum):
-    """How one time stands to another. Of ``lt``, ``eq`` and ``gt`` exactly one holds; ``le`` and ``ge`` join two."""
+    """The possible relations of one time to another.
+
+    For any two times, exactly one of ``lt``, ``eq`` and ``gt`` is true. ``le`` and ``ge`` are each true for two of
+    them.
+    """
 
     LT = "lt"
     LE = "le"
@@ -20,14 +24,14 @@ class Comparison(StrEnum):
 
 
 class Ordering(StrEnum):
-    """In which order triples come: by start, the earliest first, or by end, the latest first."""
+    """The order of triples: ``asc`` by start, the earliest first, or ``desc`` by end, the latest first."""
 
     ASC = "asc"
     DESC = "desc"
 
 
 class Aggregation(StrEnum):
-    """What is counted of triples, in place of giving them; phrases that :func:`fold_phrase` makes equal are one."""
+    """The possible counts over triples, in place of the triples. Phrases with equal :func:`phrase_key` count once."""
 
     COUNT = "count"
     SUBJECTS = "count_unique_subjects"
@@ -36,10 +40,10 @@ class Aggregation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Triple:
-    """What an item of kind ``triple`` states: three phrases, free of any schema, and when that held.
+    """The statement of an item of kind ``triple``: three phrases without a schema, and the time in which it was true.
 
-    ``start`` and ``end`` are as exact as they are known: "1980" is a year. ``None`` is open. A point in time stands in
-    both. Where both are ``None``, no time is known.
+    ``start`` and ``end`` are as precise as they are known: "1980" is a year. ``None`` means open. A point in time is
+    both ``start`` and ``end``. If both are ``None``, no time is known.
     """
 
     subject: str
@@ -51,7 +55,9 @@ class Triple:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriplePattern:
-    """Which triples: each place is one of these phrases (:func:`fold_phrase`); an empty tuple does not narrow."""
+    """A pattern of triples: each place must be one of its phrases (:func:`phrase_key`). An empty tuple does not
+    restrict.
+    """
 
     subjects: tuple[str, ...] = ()
     predicates: tuple[str, ...] = ()
@@ -60,9 +66,9 @@ class TriplePattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeFilter:
-    """How the start and the end of something must stand to two times; ``None`` does not narrow.
+    """A restriction of start and end: each must compare in a given way with a given time. ``None`` does not restrict.
 
-    All that overlaps 1950 to 1960 has its start ``le`` 1960 and its end ``ge`` 1950 (figure 5).
+    For example, everything that overlaps 1950 to 1960 has a start ``le`` 1960 and an end ``ge`` 1950 (figure 5).
     """
 
     start: Interval | None = None
@@ -72,7 +78,7 @@ class TimeFilter:
 
 
 def fold_phrase(phrase: str) -> str:
-    """What two phrases have in common that are the same but for case, width and blanks."""
-    if not phrase.isascii():  # most are, and then there is nothing to normalise
+    """Return the key of a phrase. Phrases that differ only in case, character width or whitespace have the same key."""
+    if not phrase.isascii():  # most phrases are ASCII and need no normalisation
         phrase = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", phrase).casefold())
     return " ".join(phrase.casefold().split())

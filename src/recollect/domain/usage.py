@@ -1,4 +1,4 @@
-"""What model calls cost."""
+"""The cost of model calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Calls, tokens and seconds; usages add up."""
+    """Calls, tokens and seconds of model calls. Two usages can be added."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -28,7 +28,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerEntry:
-    """A line of a bank's ledger: what was done, in which role a model was called for it, and what that cost."""
+    """An entry in a bank's ledger: an operation, the role and the model of its call, and the cost."""
 
     at: datetime
     operation: str
@@ -40,7 +40,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What one operation's calls to one model in one role cost together; ``failed`` counts entries that failed."""
+    """The total cost of one operation's calls to one model in one role. ``failed`` counts the entries that failed."""
 
     operation: str
     role: str

@@ -1,4 +1,4 @@
-"""When something holds, and how that stands to a time (REMem, section 3.2 and figure 5)."""
+"""The times in which items are valid, and how they compare with other times (REMem, section 3.2 and figure 5)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from recollect.domain.time import Interval, Precision, instant_interval, to_micr
 from recollect.domain.triples import Comparison, TimeFilter
 
 OPEN_EDGES: Final = 2**62
-"""The microsecond at which an open end lies; an open start lies at its negative."""
+"""The microsecond of an open end. An open start has its negative."""
 
 Edge = tuple[int, int]
-"""A time as exactly as it is known: from a microsecond of the calendar to before another."""
+"""A time as precise as it is known: from a microsecond up to, not including, another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validity:
-    """When something began and ended, each as exactly as it is known.
+    """A start and an end, each as precise as it is known.
 
-    Microseconds are those of the calendar since 1970, without a zone: the year 1980 is the same one wherever it was
-    spoken of.
+    Microseconds are counted from 1970 in the local calendar, without a zone. So the year 1980 is the same in every
+    zone.
     """
 
     start: Edge
@@ -31,7 +31,11 @@ class Validity:
 
 
 def validity_of(item: Item) -> Validity:
-    """When an item holds: of a triple its own times, else all the times it speaks of, else when it was said."""
+    """Return the time in which an item is valid.
+
+    For a triple, it is the triple's own start and end, if it has any. Otherwise it spans all times that the item speaks
+    of. If the item speaks of no time, it is the moment when the item was said.
+    """
     triple = item.triple
     if triple is not None and (triple.start or triple.end):
         return Validity(start=_edge_or_open(triple.start, -OPEN_EDGES), end=_edge_or_open(triple.end, OPEN_EDGES))
@@ -39,17 +43,17 @@ def validity_of(item: Item) -> Validity:
 
 
 def span_validity(times: Sequence[Interval]) -> Validity:
-    """The stretch that holds all of these times; what is only known to lie in a year begins and ends in that year."""
+    """Return the span of all these times. A time that is only known as a year gives an edge somewhere in that year."""
     return Validity(
         start=min(map(_start_edge, times)), end=max(map(_end_edge, times), key=lambda edge: (edge[1], edge[0]))
     )
 
 
 def matches_filter(when: Validity, wanted: TimeFilter) -> bool:
-    """Whether start and end stand to the wanted times as they shall.
+    """Return true if a start and an end compare with the wanted times as the filter demands.
 
-    Times are compared as exactly as the less exact one is known: what overlaps is ``eq``. An open start lies before
-    all times, an open end after them.
+    Times are compared with the lower of the two precisions: times that overlap are ``eq``. An open start is before all
+    times, and an open end is after all times.
     """
     return _compares(when.start, wanted.start_operator, wanted.start) and _compares(
         when.end, wanted.end_operator, wanted.end
@@ -57,7 +61,7 @@ def matches_filter(when: Validity, wanted: TimeFilter) -> bool:
 
 
 def filter_edge(time: Interval) -> Edge:
-    """What a filter's time is compared with."""
+    """Return the edge that a time of a filter is compared as."""
     return _edge_or_open(time, OPEN_EDGES)
 
 
@@ -86,11 +90,11 @@ def _edge_or_open(time: Interval | None, where_open: int) -> Edge:
         -OPEN_EDGES if time.start is None else _wall_micros(time.start),
         OPEN_EDGES if time.end is None else _wall_micros(time.end),
     )
-    return first, max(last, first + 1)  # an hour that clocks were put back over, or a moment of no length
+    return first, max(last, first + 1)  # the interval has no length, or the clocks were put back in it
 
 
 def _start_edge(time: Interval) -> Edge:
-    """Where a time begins: of a range at its first moment, of anything else somewhere in it."""
+    """Return the edge where a time begins. A range begins at its first moment, any other time somewhere in itself."""
     if time.start is None:
         return -OPEN_EDGES, -OPEN_EDGES
     first, last = _edge_or_open(time, OPEN_EDGES)

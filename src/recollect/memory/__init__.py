@@ -1,4 +1,4 @@
-"""The facade: banks that remember, recall and forget. With the worker, the only room that commits."""
+"""The facade: banks that retain, recall, answer and forget. Only this room and the worker commit."""
 
 from recollect.memory.bank import Bank
 from recollect.memory.memory import BaseMemory

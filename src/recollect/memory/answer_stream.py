@@ -1,4 +1,4 @@
-"""What is done on the way to an answer, as it comes."""
+"""Yield the steps of an answer while it is made."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from recollect.ports import AnswerEvent, Listener
 
 
 async def stream_answer(answer: Callable[[Listener], Awaitable[Answer]]) -> AsyncGenerator[AnswerEvent | Answer, None]:
-    """Everything that ``answer`` tells its follower, each when it is over, and last of all the answer.
+    """Yield every event that ``answer`` reports, each when it is finished, and the answer at the end.
 
-    Its errors are raised here. Where the generator is closed before its end, the work is cancelled with it.
+    Errors of ``answer`` are raised here. If the generator is closed before its end, the work is cancelled.
     """
     events: asyncio.Queue[AnswerEvent | None] = asyncio.Queue()
 
@@ -29,4 +29,4 @@ async def stream_answer(answer: Callable[[Listener], Awaitable[Answer]]) -> Asyn
         yield await task
     finally:
         task.cancel()
-        await asyncio.gather(task, return_exceptions=True)  # nothing goes on unseen, and no error is left unread
+        await asyncio.gather(task, return_exceptions=True)  # no work goes on unnoticed, and no error is lost

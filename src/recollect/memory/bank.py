@@ -1,4 +1,4 @@
-"""One bank: what an agent talks to."""
+"""One bank: retain, recall, ask, reflect and forget."""
 
 from __future__ import annotations
 
@@ -51,16 +51,17 @@ Clock = Callable[[], datetime]
 class Bank(BankJobs):
     """A bank of memories. Open it with :meth:`recollect.Memory.bank`.
 
-    It is safe for the tasks of one event loop, and for other processes that have the same bank open.
+    The tasks of one event loop can share it. Other processes can have the same bank open.
 
     Args:
-        store: where it is kept.
-        method: gives the bank's recipe, or another by its name, with its parts made for this bank.
-        facts: what ``add_facts`` stores facts with.
-        embedder: whose vectors it holds, or shall hold after :meth:`rebuild`.
-        model: thinks for it, and keeps its ledger.
-        work: what is done in the background; ``None`` where no model is configured.
-        clock: gives the aware present.
+        store: the store of this bank.
+        method: returns the bank's recipe for ``None``, or another recipe by its name, with its parts made for this
+            bank.
+        facts: the encoder that ``add_facts`` uses.
+        embedder: the embedder of the bank's vectors. :meth:`rebuild` changes the vectors to those of this embedder.
+        model: the language model of this bank, which also writes the bank's ledger.
+        work: runs the background jobs. It is ``None`` if no model is configured.
+        clock: returns the present as an aware datetime.
     """
 
     def __init__(
@@ -85,46 +86,56 @@ class Bank(BankJobs):
         return self._method(None)
 
     def _offered(self, offer: T | None, name: str) -> T:
-        """Return what the recipe offers.
+        """Return a part that the recipe may offer.
 
         Raises:
-            InvalidInput: it does not offer this.
+            InvalidInput: the recipe does not offer this part.
         """
         if offer is None:
-            raise InvalidInput(f"the recipe {self._recipe.name!r} has no {name}; open the memory with one that has")
+            raise InvalidInput(
+                f"the recipe {self._recipe.name!r} has no {name}; open the memory with a recipe that offers this"
+            )
         return offer
 
     @property
     def _consolidators(self) -> tuple[Consolidator, ...]:
-        """Who makes more of what is kept; nobody where no model is configured and nothing shall wait for one."""
+        """Return the consolidators for new content.
+
+        There are none if no model is configured and the recipe does not queue jobs for a later model.
+        """
         method = self._recipe
         return method.consolidators if method.has_background_work or self._work is not None else ()
 
     def parts(self) -> BankParts:
-        """What it works with, for whoever builds on it, such as another framework's graph."""
+        """Return the retriever, the reader and the model of this bank, to build on them, for example with another
+        framework.
+        """
         return BankParts(retriever=self._recipe.retriever, reader=self._store, model=self._model)
 
     def uses_store(self, store: Store) -> bool:
-        """Whether this is the store it was opened with; a bank that was dropped and made anew has another."""
+        """Return true if the bank was opened with this store. A bank that was dropped and created again has another
+        store.
+        """
         return self._store is store
 
     def resume_work(self) -> None:
-        """Go on with background work that an earlier process has left."""
+        """Continue the background work that an earlier process did not finish."""
         if self._work is not None and self._consolidators:
             self._work.wake()
 
     async def retain(
         self, messages: Message | Iterable[Message], *, session: str | None = None, wait: bool = False
     ) -> RetainReceipt:
-        """Store messages of one session, verbatim, and make them findable. All of them, or on an error none.
+        """Store messages of one session verbatim, and make them searchable. On an error, no message is stored.
 
-        A message with an id that the bank has already, with the same words, is skipped. Where ``session`` is left
-        out, it is named after the day of the first message. What a recipe makes of the messages with a model is made
-        in the background; with ``wait``, before this returns, and the receipt's notes say what went wrong.
+        A message is skipped if the bank has a message with the same id and the same words. Without ``session``, the
+        session is named after the day of the first message. If the recipe derives more from the messages with a model,
+        this is done in the background. With ``wait``, it is done before this method returns, and the receipt's notes
+        describe what failed.
 
         Raises:
-            InvalidInput: an empty session name.
-            MessageConflict: an id is taken by a message with other words.
+            InvalidInput: the name of the session is empty.
+            MessageConflict: the bank has a message with the same id and other words.
             StoreUnavailable: the disk is full, or the bank cannot be written.
         """
         given = [messages] if isinstance(messages, Message) else list(messages)
@@ -150,13 +161,14 @@ class Bank(BankJobs):
         )
 
     async def add_facts(self, facts: Fact | Iterable[Fact]) -> FactsReceipt:
-        """Store facts as they are given, and make them findable: by recall, and by the tools. All of them, or none.
+        """Store facts as they are given, and make them searchable for recall and for the tools. On an error, no fact is
+        stored.
 
-        No language model is called. A fact with an id that the bank has already, saying the same, is skipped. A fact
-        with sources is forgotten with any of them; one without stands on its own.
+        No language model is called. A fact is skipped if the bank has the same fact with the same id. A fact that has
+        sources is forgotten together with any of them. A fact without sources does not depend on a message.
 
         Raises:
-            InvalidInput: a source is no message of the bank, or an id is taken by a fact that says something else.
+            InvalidInput: a source is not a message of the bank, or the bank has another fact with the same id.
             ModelUnavailable: the embedder could not be reached.
             StoreUnavailable: the disk is full, or the bank cannot be written.
         """
@@ -195,22 +207,23 @@ class Bank(BankJobs):
         exclude: str | Iterable[str] = (),
         now: datetime | None = None,
     ) -> Recall:
-        """Find what the bank holds on a question.
+        """Find evidence in the bank for a question.
 
         Args:
             text: the question, or any words.
-            limit: at most so many items.
-            max_tokens: at most so many tokens of evidence together; ``None`` for no bound.
-            effort: how hard to look.
-            kinds, sessions, speakers: only these; empty for all.
-            during: only what was said in, or speaks of, that time.
-            as_of: answer with what was recorded by then.
-            exclude: ids of items or messages that must not come back.
-            now: the present that "last week" in the question is read against; the clock's where left out.
+            limit: the maximum number of items.
+            max_tokens: the maximum number of tokens of all evidence together. ``None`` means no limit.
+            effort: how thorough the search is: ``low``, ``mid`` or ``high``.
+            kinds, sessions, speakers: only items of these. Empty means all.
+            during: only items that were said in this time, or that speak of it.
+            as_of: only what was recorded by this moment.
+            exclude: ids of items or messages that must not be returned.
+            now: the present for expressions such as "last week" in the question. By default it is the time of the
+                clock.
 
         Raises:
-            InvalidInput: a bound is not positive, an effort or kind is unknown, a time is naive.
-            RecallFailed: nothing that should have looked could.
+            InvalidInput: a limit is not positive, an effort or a kind is unknown, or a time has no zone.
+            RecallFailed: every arm of the search failed.
         """
         narrowed = RecallOptions(
             limit=limit,
@@ -227,33 +240,35 @@ class Bank(BankJobs):
         return await self._recipe.retriever.retrieve(build_query(text, narrowed, self._clock()), self._store)
 
     async def ask(self, question: str, *, recipe: str | None = None, **narrowed: Unpack[RecallOptions]) -> Answer:
-        """Answer a question from what the bank holds, with citations; abstain where it does not hold the answer.
+        """Answer a question from the bank, with citations. The answer abstains if the bank does not contain the
+        information.
 
         Args:
-            question: in words.
-            recipe: answer as another recipe does; the memory's own where left out.
-            narrowed: how memory is searched (:class:`recollect.memory.query_options.RecallOptions`).
+            question: the question in words.
+            recipe: the name of the recipe that answers. By default it is the recipe of the memory.
+            narrowed: the options of the search (:class:`recollect.memory.asking.RecallOptions`).
 
-        Without a language model the answer is empty, and holds the evidence with a note that says so.
+        Without a language model, the text of the answer is empty. The answer then has the evidence, and a note that
+        says why.
 
         Raises:
-            InvalidInput: a bound is not positive, a time is naive, there is no such recipe.
-            RecallFailed: nothing that should have looked could.
-            ModelError: the model failed, or its tokens are used up.
+            InvalidInput: a limit is not positive, a time has no zone, or there is no such recipe.
+            RecallFailed: every arm of the search failed.
+            ModelError: the model failed, or its limit on tokens is used up.
         """
         return await self._answer(self._method(recipe), build_query(question, narrowed, self._clock()), ignore_event)
 
     async def ask_stream(
         self, question: str, *, recipe: str | None = None, **narrowed: Unpack[RecallOptions]
     ) -> AsyncIterator[AnswerEvent | Answer]:
-        """Answer as :meth:`ask` does, and give what is done on the way as soon as it is over; the answer comes last.
+        """Answer as :meth:`ask` does. Yield each step when it is finished, and the answer at the end.
 
-        What is done is a :class:`recollect.domain.traces.LoopRound`, an iteration of a loop with what is known and
-        missing since, or a :class:`recollect.domain.answers.Step`, anything else in words. Closing the iterator before
-        its end stops the work (``contextlib.aclosing``); so does cancelling the task that reads it.
+        A step is a :class:`recollect.domain.loops.Round` or a :class:`recollect.domain.answers.Step`. The first is an
+        iteration of a loop, with the evidence and the gaps after it. The second is any other step, described in words.
+        To stop the work, close the iterator before its end (``contextlib.aclosing``), or cancel the task that reads it.
 
         Raises:
-            InvalidInput, RecallFailed, ModelError: as :meth:`ask`, when the iterator is read.
+            InvalidInput, RecallFailed, ModelError: as for :meth:`ask`. They are raised when the iterator is read.
         """
         method, query = self._method(recipe), build_query(question, narrowed, self._clock())
         async with aclosing(stream_answer(lambda follow: self._answer(method, query, follow))) as events:
@@ -261,13 +276,13 @@ class Bank(BankJobs):
                 yield event
 
     async def reflect(self, question: str, *, recipe: str | None = None, **narrowed: Unpack[RecallOptions]) -> Answer:
-        """Answer as the bank's profile would, and form opinions where the question calls for judgement (CARA).
+        """Answer as the agent of the bank's profile would. Form opinions if the question calls for judgement (CARA).
 
-        The arguments are those of :meth:`ask`. ``Answer.opinions`` holds the ids of opinions that were formed.
+        The arguments are those of :meth:`ask`. ``Answer.opinions`` contains the ids of the opinions that were formed.
 
         Raises:
             NoModel: no language model is configured.
-            InvalidInput, RecallFailed, ModelError: as :meth:`ask`.
+            InvalidInput, RecallFailed, ModelError: as for :meth:`ask`.
         """
         query = build_query(question, narrowed, self._clock())
         if missing := self._model.missing(ModelRole.REFLECT, "reflect"):
@@ -275,37 +290,38 @@ class Bank(BankJobs):
         return await self._commit_response(await self._method(recipe).reflect.respond(query, self._store))
 
     def tools(self, **narrowed: Unpack[RecallOptions]) -> AgentTools:
-        """Return the recipe's tools over this bank, for an agent of yours; make new ones for each question.
+        """Return the recipe's tools over this bank, for your own agent. Make new tools for each question.
 
-        ``tools.schemas`` are JSON schemas of functions, and ``await tools.call(name, arguments)`` makes a call as a
-        model has written it: its ``text`` goes back to the model. Or hand over the methods themselves, such as
-        ``tools.semantic_retrieve``. Our recipes offer REMem's five tools. They find gists and facts, which a bank has
-        where a recipe such as ``remem`` makes them.
+        ``tools.schemas`` are JSON schemas of functions. ``await tools.call(name, arguments)`` runs a call as a model
+        has written it. Return the ``text`` of its result to the model. You can also give the methods themselves to an
+        agent, such as ``tools.semantic_retrieve``. Our recipes offer REMem's five tools, which find gists and facts. A
+        bank has gists and facts if a recipe such as ``remem`` makes them.
 
         Args:
-            narrowed: what the tools may find (:class:`recollect.memory.query_options.RecallOptions`). ``limit`` bounds
-            what a
-                retrieval brings, gists and facts each; ``max_tokens`` and ``effort`` have no effect.
+            narrowed: limits what the tools can find (:class:`recollect.memory.asking.RecallOptions`). ``limit`` is the
+                maximum number of gists, and of facts, in the result of one call. ``max_tokens`` and ``effort`` have no
+                effect.
 
         Raises:
-            InvalidInput: a bound is not positive, a time is naive.
+            InvalidInput: a limit is not positive, or a time has no zone.
         """
         make_tools = self._offered(self._recipe.tools, "tools")
         return make_tools(build_query("", narrowed, self._clock()), self._store)
 
     async def opinions(self, *, entity: str | None = None) -> list[Opinion]:
-        """Return what the bank believes, the newest first, each with every step of how it came to that.
+        """Return the opinions of the bank, the newest first. Each opinion has the whole history of its changes.
 
-        ``entity``: only opinions on it, by id, name or any surface form.
+        Args:
+            entity: return only opinions on this entity. Give its id, its name or any surface form.
 
         Raises:
-            InvalidInput: the recipe has no opinions, or the bank knows nobody and nothing of that name.
+            InvalidInput: the recipe has no opinions, or the bank has no entity of this name.
         """
         beliefs = self._offered(self._recipe.beliefs, "opinions")
         return await beliefs.opinions(self._store, entity=await find_entity_id(self._store, entity))
 
     async def set_profile(self, profile: Profile) -> None:
-        """Say who the bank's agent is, in place of what was said before."""
+        """Set the profile of the bank's agent. It replaces the earlier profile."""
 
         async def derive(_: StoreReader) -> Changeset:
             return Changeset(settings=(make_profile_setting(profile),))
@@ -313,11 +329,12 @@ class Bank(BankJobs):
         await self._commit(derive)
 
     async def add_background(self, snippet: str) -> Profile:
-        """Merge what is new about the agent into its background (Hindsight, equation 27); gives the profile.
+        """Merge new information about the agent into its background (Hindsight, equation 27). Return the changed
+        profile.
 
         Raises:
-            NoModel: there is a background already, and no language model is configured to merge the two.
-            ModelError: the model failed; the background is as it was.
+            NoModel: the profile has a background already, and no language model is configured to merge the two.
+            ModelError: the model failed. The background is unchanged.
         """
         beliefs = self._offered(self._recipe.beliefs, "background")
         profile = await self.profile()
@@ -335,23 +352,30 @@ class Bank(BankJobs):
         during: Interval | None = None,
         facts: str | Iterable[str] = (),
     ) -> ForgetReceipt:
-        """Remove every message that meets any of these, with everything derived from it, and check that it is gone.
+        """Remove every message that matches any of the criteria, and everything derived from it. Then check that it is
+        gone.
 
-        ``messages`` by id; ``session`` and ``speaker`` by name; ``entity`` by id, name or any surface form: every
-        message of an item that mentions it, and every message that holds one of its names word for word (of an episode
-        these alone, unless there is none); ``during`` by when it was said. What shared a turn with a forgotten message
-        is kept, and encoded anew in the same transaction, as is the summary of a segment that loses some of its
-        messages; what shared something else that was made of both, such as a fact, is read again in the background, and
-        what goes though it was made of facts that stay too, such as an observation, is made again of these.
+        If a forgotten message shares an item with other messages, the other messages stay. Turns, and the summary of a
+        segment that loses some of its messages, are encoded again in the same transaction. For other items, such as
+        facts, the remaining messages are read again in the background. Items that were derived from facts which stay,
+        such as observations, are derived again from these facts.
 
-        ``facts`` are ids of facts that :meth:`add_facts` stored. One that has no source is also forgotten by
-        ``entity``, where it names the entity, and by ``during``, where it was mentioned then.
+        On an error, nothing is forgotten.
 
-        On an error nothing is forgotten.
+        Args:
+            messages: ids of messages.
+            session: names of sessions.
+            speaker: names of speakers.
+            entity: ids, names or surface forms of entities. This selects every message of an item that mentions the
+                entity, and every message that contains one of its names word for word. Of an episode, only the messages
+                that contain a name are selected, or all of its messages if none contains one.
+            during: the time in which a message was said.
+            facts: ids of facts that :meth:`add_facts` stored. Facts without a source are also selected by ``entity`` if
+                they name the entity, and by ``during`` if they were mentioned in that time.
 
         Raises:
-            InvalidInput: nothing was selected.
-            ModelUnavailable: something is to be encoded anew, and the embedder could not be reached.
+            InvalidInput: no criterion was given.
+            ModelUnavailable: some items must be encoded again, and the embedder could not be reached.
             StoreUnavailable: the bank cannot be written.
         """
         selection = ForgetSelection(
@@ -363,12 +387,14 @@ class Bank(BankJobs):
             facts=tuple(map(make_given_id, normalize_names(facts))),
         )
         if selection == ForgetSelection():
-            raise InvalidInput("forget needs to be told what: messages, session, speaker, entity, during or facts")
+            raise InvalidInput(
+                "forget needs at least one of these arguments: messages, session, speaker, entity, during, facts"
+            )
         async with self._writing:
             return await retry_until_current(self._store, lambda: self._forget(selection))
 
     async def undo_merge(self, merge: str) -> Merge:
-        """Take a merge back by its id: the name gets an entity of its own, and is never merged there again.
+        """Undo a merge by its id. The name gets a new entity, and is never merged into the old entity again.
 
         Raises:
             InvalidInput: there is no such merge, or it has been undone.
@@ -377,11 +403,12 @@ class Bank(BankJobs):
             return await undo_merge(self._store, merge, self._clock())
 
     async def import_(self, lines: Iterable[str]) -> BankInfo:
-        """Take in what :meth:`export` gave, into an empty bank; what was still to be done there is done here.
+        """Import the lines of :meth:`export` into an empty bank. Unfinished jobs of the exported bank are continued
+        here.
 
         Raises:
-            InvalidInput: the bank is not empty, or the lines are no export.
-            MalformedLine: a line is damaged; what came before it is kept.
+            InvalidInput: the bank is not empty, or the lines are not an export.
+            MalformedLine: a line is damaged. The lines before it are kept.
         """
         async with self._writing:
             await import_lines(self._store, lines, self._embedder)
@@ -389,16 +416,16 @@ class Bank(BankJobs):
         return await self._store.info()
 
     async def rebuild(self) -> BankInfo:
-        """Embed every item anew with the configured embedder; nothing else is touched."""
+        """Embed every item again with the configured embedder. Nothing else changes."""
         async with self._writing:
             await embed_anew(self._store, self._embedder)
         return await self._store.info()
 
     async def backfill(self) -> int:
-        """Have the recipe read, in the background, what nothing was made of: kept under another recipe, for example.
+        """Let the recipe process, in the background, messages from which it has derived nothing. Return their number.
 
-        It is put into segments at once, if there are any. Messages of jobs that wait or run are left to these. Gives
-        how many messages are to be read.
+        Such messages were, for example, stored under another recipe. They are divided into segments at once, if the
+        recipe has segments. Messages of waiting or running jobs are left to these jobs.
         """
         count = 0
 
@@ -414,12 +441,13 @@ class Bank(BankJobs):
         return count
 
     async def calibrate(self, *, share: float = 0.05, theta_count: int = 5, apply: bool = True) -> Calibration:
-        """Set how like messages must be to recur, by the bank's own (RecMem, 3.6); without ``apply``, only say it.
+        """Find the similarity at which messages recur, from the bank's own messages (RecMem, 3.6).
 
-        A ``share`` of them shall have ``theta_count`` earlier ones as like them as that.
+        At this similarity, a ``share`` of the messages has at least ``theta_count`` similar earlier messages. The bank
+        uses the new value from now on. Without ``apply``, the value is only returned.
 
         Raises:
-            InvalidInput: a number is out of its range, or the bank has too few messages to tell.
+            InvalidInput: a number is out of its range, or the bank has too few messages.
         """
         calibrator = self._offered(self._recipe.calibrator, "calibration")
         found = await calibrator.calibrate(self._store, share=share, theta_count=theta_count)
@@ -432,7 +460,9 @@ class Bank(BankJobs):
         return replace(found, stored=apply)
 
     async def _forget(self, selection: ForgetSelection) -> ForgetReceipt:
-        """Forget, with what is left of torn turns, and the jobs that make anew what is left of other things."""
+        """Forget, encode again the rest of turns and segments, and queue the jobs that derive the rest of other items
+        again.
+        """
         torn = await self._store.plan_forget(selection)
         remade = Changeset()
         if torn.turns or torn.segments:
@@ -444,10 +474,10 @@ class Bank(BankJobs):
         return receipt
 
     async def _answer(self, method: AssembledRecipe, query: Query, follow: Listener) -> Answer:
-        """The method's answer; where there is no model, the evidence in its place.
+        """Return the method's answer, or the evidence alone if there is no model.
 
-        A model that is missing is known before anything is searched. One that is missing for a single role of a method,
-        such as reading segments, shows when it is called.
+        A missing model is known before the search. A model that is missing only for one role of a method, such as
+        reading segments, is found out when it is called.
         """
         missing = self._model.missing(ModelRole.ANSWER, "ask")
         if missing and method.answers_with_model:
@@ -459,16 +489,16 @@ class Bank(BankJobs):
         return await self._commit_response(response)
 
     async def _commit_response(self, response: Response) -> Answer:
-        """The answer, when what it changes is stored."""
+        """Store the changes of a response, and return its answer."""
         if response.derive is not None:
             await self._commit(response.derive)
         return response.answer
 
     async def _commit(self, derive: Derive) -> Changeset:
-        """Derive and commit, one write at a time; again when another process was faster.
+        """Derive and commit changes, one write at a time. Try again if another process has written first.
 
         Raises:
-            StaleWrite: others kept being faster.
+            StaleWrite: other processes have written first at every try.
         """
         async with self._writing:
             return await commit_derived(self._store, derive)

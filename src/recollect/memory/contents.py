@@ -1,4 +1,4 @@
-"""What a bank holds, for whoever looks into it."""
+"""Read the contents of a bank."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recollect.store.protocol import Store
 
 
 class BankContents:
-    """A bank's contents; nothing here writes."""
+    """The contents of a bank. No method of this class writes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -27,43 +27,50 @@ class BankContents:
         return self._store.name
 
     async def items(self, *kinds: ItemKind | str, entity: str | None = None) -> list[Item]:
-        """Items of some kinds that hold now, what was said last first.
+        """Return the items of some kinds that are not superseded, those that were said last first.
 
-        ``entity``: only those that mention it, by id, name or any surface form.
+        Args:
+            kinds: the kinds of items, as members of the enum or by their names.
+            entity: return only items that mention this entity. Give its id, its name or any surface form.
 
         Raises:
-            InvalidInput: a kind is unknown, or the bank knows nobody and nothing of that name.
+            InvalidInput: a kind is unknown, or the bank has no entity of this name.
         """
         return await self._store.items_of(parse_kinds(kinds), entity=await find_entity_id(self._store, entity))
 
     async def observations(self, *, entity: str | None = None) -> list[Item]:
-        """Neutral summaries of what is known of entities, those in force; ``derived_from`` are the facts."""
+        """Return the observations that are not superseded: neutral summaries of what is known of entities.
+
+        ``derived_from`` of an observation contains the ids of its facts. ``entity`` is as for :meth:`items`.
+        """
         return await self.items(ItemKind.OBSERVATION, entity=entity)
 
     async def profile(self) -> Profile:
-        """Who the bank's agent is: name, background, disposition."""
+        """Return the profile of the bank's agent: name, background and disposition."""
         return await read_profile(self._store)
 
     async def messages(self, ids: Iterable[str] | None = None) -> list[StoredMessage]:
-        """Messages as they were given, by id, or all, in the order in which they were kept."""
+        """Return messages verbatim, by id or all of them, in the order in which they were stored."""
         return await self._store.messages(ids)
 
     async def messages_of(self, sessions: str | Iterable[str]) -> list[StoredMessage]:
-        """The messages of these sessions as they were given, in the order in which they were kept."""
+        """Return the messages of these sessions verbatim, in the order in which they were stored."""
         return await self._store.messages_of(normalize_names(sessions))
 
     async def sessions(self) -> list[Session]:
-        """The sessions that have messages, what began first first."""
+        """Return the sessions that have messages, the earliest first."""
         return await self._store.sessions()
 
     async def merges(self) -> tuple[Merge, ...]:
-        """Every decision that a name means an entity known by another, with its scores; undone ones too."""
+        """Return every decision that a name means an entity with another name, with its scores. Undone merges are
+        included.
+        """
         return await self._store.merges()
 
     async def info(self) -> BankInfo:
-        """The bank in numbers."""
+        """Return the numbers of the bank, such as how many messages and items it has."""
         return await self._store.info()
 
     def export(self) -> AsyncIterator[str]:
-        """The whole bank as JSON Lines: the raw log and everything derived, vectors included."""
+        """Yield the whole bank as JSON Lines: the raw log and everything derived, with vectors."""
         return export_lines(self._store)

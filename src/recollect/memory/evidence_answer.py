@@ -1,4 +1,4 @@
-"""What ``ask`` gives where no model can answer: the evidence, and a word on why that is all."""
+"""Answer without a language model: return the evidence, and a note that says why there is no answer."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from recollect.store.protocol import StoreReader
 
 
 async def answer_with_evidence(query: Query, retriever: Retriever, reader: StoreReader, *, note: str) -> Answer:
-    """Recall once, and leave the answering to the reader; nothing is invented.
+    """Recall once, and return the evidence without an answer. Nothing is invented.
 
-    Where nothing is found, that is the answer, and no model could tell more.
+    If nothing is found, the answer says so, because a model could not say more.
 
     Raises:
-        RecallFailed: nothing that should have looked could.
+        RecallFailed: every arm of the search failed.
     """
     began = time.perf_counter()
     found = await retriever.retrieve(query, reader)

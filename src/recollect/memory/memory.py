@@ -1,4 +1,4 @@
-"""All banks of a store."""
+"""The facade of all banks in a store."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def utc_now() -> datetime:
 
 
 class BaseMemory:
-    """Banks by name. Use it as ``async with``, or call :meth:`close`.
+    """Opens banks by their names. Use it with ``async with``, or call :meth:`close`.
 
     Args:
-        stores: where the banks are kept.
-        search_models: the embedder, and what else memory is searched with.
-        recipe: how to keep, to find and to answer.
-        services: the language models, and who works with them.
-        clock: gives the aware present; the only place where time is read.
-        remembered: so many banks are ready for the next call of :meth:`bank`, those used last.
+        stores: the stores of the banks.
+        search_models: the embedder and the other models of the search.
+        recipe: the way to retain, to recall and to answer.
+        services: the language models, and the workers that use them.
+        clock: returns the present as an aware datetime. It is the only source of the present.
+        remembered: the number of banks, those used last, that stay ready for the next call of :meth:`bank`.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class BaseMemory:
         self._stores, self._finders, self._recipe = stores, search_models, recipe
         self._services, self._clock, self._remembered = services, clock, remembered
         self._banks: WeakValueDictionary[str, Bank] = WeakValueDictionary()
-        self._recent: OrderedDict[str, Bank] = OrderedDict()  # the one opened longest ago first
-        self._served: set[str] = set()  # whose jobs are done here
-        self._kinds: frozenset[str] = frozenset()  # of jobs that the recipe does
+        self._recent: OrderedDict[str, Bank] = OrderedDict()  # the bank used longest ago comes first
+        self._served: set[str] = set()  # the names of the banks whose jobs are done here
+        self._kinds: frozenset[str] = frozenset()  # the kinds of jobs that the recipe does
         self._looking: asyncio.Task[None] | None = None
         self._warned: dict[str, str] = {}
 
@@ -70,14 +70,14 @@ class BaseMemory:
         await self.close()
 
     async def bank(self, name: str, *, create: bool = True) -> Bank:
-        """Open a bank, made new if there is none and ``create`` is true.
+        """Open a bank. If there is none of this name and ``create`` is true, a new bank is created.
 
         Raises:
-            BadBankName: the name cannot be a file's.
+            BadBankName: the name cannot be the name of a file.
             BankNameTaken: a bank has this name in another spelling, such as "Ada" for "ada".
-            BankNotFound: there is none, and ``create`` is false.
-            EmbedderMismatch: its vectors come from another embedder; :meth:`rebuild` mends that.
-            StoreUnavailable, NotABank, NewerSchema: the file cannot be used; says why.
+            BankNotFound: there is no bank of this name, and ``create`` is false.
+            EmbedderMismatch: the vectors of the bank come from another embedder. Call :meth:`rebuild` to change them.
+            StoreUnavailable, NotABank, NewerSchema: the file cannot be used. The message says why.
         """
         store = await self._open(name, create)
         _require_same(store, self._finders.embedder)
@@ -87,41 +87,41 @@ class BaseMemory:
         return bank
 
     async def rebuild(self, name: str) -> Bank:
-        """Open a bank whose vectors may come from another embedder, embed every item anew, and give it.
+        """Open a bank, whichever embedder its vectors come from, embed every item again, and return the bank.
 
         Raises:
-            BankNotFound: there is none of that name.
-            ModelUnavailable: the embedder could not be reached; the bank is as it was.
+            BankNotFound: there is no bank of this name.
+            ModelUnavailable: the embedder could not be reached. The bank is unchanged.
         """
         bank = self._make_bank(await self._open(name, create=False))
         await bank.rebuild()
         return bank
 
     async def banks(self) -> tuple[str, ...]:
-        """The names of all banks, sorted."""
+        """Return the names of all banks, sorted."""
         return await self._stores.names()
 
     async def banks_with_jobs(self, *, due: bool = True) -> tuple[str, ...]:
-        """Return the names of the banks that have a job to be done, the one that is due longest first; opens none.
+        """Return the names of the banks that have due jobs, the longest due first. No bank is opened.
 
-        A bank that cannot be read is among them. With ``due=False`` also banks whose jobs are only due later.
+        A bank that cannot be read is included. With ``due=False``, banks whose jobs are due later are included too.
         """
         return await self._stores.banks_with_jobs(until=self._clock() if due else None, kinds=self._kinds)
 
     async def info(self, name: str) -> BankInfo:
-        """A bank in numbers, whatever embedder its vectors come from.
+        """Return the numbers of a bank, whichever embedder its vectors come from.
 
         Raises:
-            BankNotFound: there is none of that name.
-            StoreUnavailable, NotABank, NewerSchema: the file cannot be used; says why.
+            BankNotFound: there is no bank of this name.
+            StoreUnavailable, NotABank, NewerSchema: the file cannot be used. The message says why.
         """
         return await (await self._open(name, create=False)).info()
 
     async def drop(self, name: str) -> None:
-        """Erase a bank with all its files.
+        """Delete a bank with all its files.
 
         Raises:
-            BankNotFound: there is none of that name.
+            BankNotFound: there is no bank of this name.
         """
         name = unicodedata.normalize("NFC", name)
         self._served.discard(name)
@@ -132,7 +132,9 @@ class BaseMemory:
         await self._stores.drop(name)
 
     async def close(self) -> None:
-        """Close every bank; nothing that was acknowledged depends on it, and unfinished jobs wait for the next time."""
+        """Close every bank. All acknowledged writes are already stored. Unfinished jobs continue when the bank is
+        opened again.
+        """
         looking, self._looking = self._looking, None
         self._banks.clear()
         self._recent.clear()
@@ -145,19 +147,19 @@ class BaseMemory:
             await self._stores.close()
 
     def _look_for_jobs(self, name: str) -> None:
-        """See to it that jobs of a bank are done when they are due later, whether it is open then or not."""
+        """Make sure that jobs of a bank which are due later are done, even if the bank is closed by then."""
         self._served.add(name)
         if self._kinds and self._services.poll_s is not None and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self._look(self._services.poll_s), name="recollect look")
 
     async def _look(self, every_s: float) -> None:
-        """Look across the banks that were opened here, again and again, and set going those with jobs that are due."""
+        """Look for due jobs at regular intervals, in all banks that were opened here, and start them."""
         while True:
             await asyncio.sleep(every_s)
             try:
                 served = frozenset(self._served)
                 due = await self._stores.banks_with_jobs(until=self._clock(), kinds=self._kinds, banks=served)
-            except Exception as exc:  # the jobs are in the store: the next look may find it
+            except Exception as exc:  # the jobs stay in the store, and the next look may succeed
                 self._warn("the store", exc)
                 continue
             for name in due:
@@ -165,13 +167,13 @@ class BaseMemory:
                     await self.bank(name, create=False)
                 except BankNotFound:  # dropped by another process
                     self._served.discard(name)
-                except Exception as exc:  # a bank that cannot be read must not keep the others waiting
+                except Exception as exc:  # a bank that cannot be read must not delay the others
                     self._warn(f"bank {name!r}", exc)
 
     def _warn(self, what: str, exc: Exception) -> None:
-        """Log what keeps background work from going on, once until it is something else."""
+        """Log the reason why background work cannot continue. The same reason is logged only once in a row."""
         if self._warned.get(what) != str(exc):
-            _log.warning("the jobs of %s cannot be looked for: %s", what, exc)
+            _log.warning("cannot look for the jobs of %s: %s", what, exc)
         self._warned[what] = str(exc)
 
     async def _open(self, name: str, create: bool) -> Store:
@@ -213,6 +215,6 @@ def _require_same(store: Store, embedder: Embedder) -> None:
         held = f"vectors of {store.embedder} ({store.dimension} dimensions)" if store.dimension else "no vectors"
         raise EmbedderMismatch(
             f"bank {store.name!r} holds {held}, but the embedder {embedder.name} ({embedder.dimension} dimensions) is "
-            f"configured; choose the embedder {store.embedder}, or change the bank over: "
+            f"configured. Choose the embedder {store.embedder}, or embed the items of the bank again: "
             f"recollect rebuild {store.name} --embedder NAME"
         )

@@ -1,4 +1,4 @@
-"""Taking an entity merge back."""
+"""Undo entity merges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recollect.store.protocol import Store
 
 
 async def undo_merge(store: Store, merge_id: str, now: datetime) -> Merge:
-    """Give the merged name an entity of its own; gives the merge as undone.
+    """Give the merged name a new entity. Return the merge, marked as undone.
 
     Raises:
         InvalidInput: there is no such merge, or it has been undone.
@@ -19,7 +19,7 @@ async def undo_merge(store: Store, merge_id: str, now: datetime) -> Merge:
     merges = {merge.id: merge for merge in await store.merges()}
     merge = merges.get(merge_id)
     if merge is None:
-        raise InvalidInput(f"no merge {merge_id!r} in bank {store.name!r}")
+        raise InvalidInput(f"there is no merge {merge_id!r} in bank {store.name!r}")
     if merge.undone is not None:
         raise InvalidInput(f"merge {merge_id!r} was undone at {merge.undone.isoformat()}")
     plan = plan_undo(merge, await store.mentions(merge.entity), at=now)

@@ -1,4 +1,4 @@
-"""Which session and which entity a caller means."""
+"""Find the session and the entity that a caller means."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from recollect.store.protocol import StoreReader
 
 
 async def find_entity_id(reader: StoreReader, name: str | None) -> str | None:
-    """The id of an entity by its id, its name or any surface form, whatever the case; ``None`` for none.
+    """Return the id of an entity from its id, its name or any surface form, in any case. Return ``None`` for ``None``.
 
     Raises:
-        InvalidInput: the bank knows nobody and nothing of that name.
+        InvalidInput: the bank has no entity of this name.
     """
     if name is None:
         return None
@@ -26,18 +26,18 @@ async def find_entity_id(reader: StoreReader, name: str | None) -> str | None:
     for owner, surface, _ in tables.aliases:
         if surface.casefold() == wanted:
             return owner
-    raise InvalidInput(f"the bank knows no {name!r}")
+    raise InvalidInput(f"the bank has no entity named {name!r}")
 
 
 def choose_session_name(messages: Sequence[Message], session: str | None, now: datetime) -> str:
-    """The name of the session that messages belong to: the one given, else the day of the first of them.
+    """Return the session of some messages: the given name, or the day of the first message.
 
     Raises:
         InvalidInput: the name is blank.
     """
     if session is not None:
         if not session.strip():
-            raise InvalidInput("a session's name cannot be blank; leave it out to have it named after the day")
+            raise InvalidInput("the name of a session cannot be blank. Leave it out to name the session after the day")
         return session
     first = messages[0].at if messages else None
     return (first or now).date().isoformat()

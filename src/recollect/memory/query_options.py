@@ -1,4 +1,4 @@
-"""From what a caller gives to a query."""
+"""Turn the arguments of a call into a query."""
 
 from __future__ import annotations
 
@@ -16,12 +16,17 @@ E = TypeVar("E", bound=StrEnum)
 
 
 class RecallOptions(TypedDict, total=False):
-    """How a search may be narrowed; every key may be left out.
+    """The options of a search. Every key may be left out.
 
-    ``limit``: at most so many items. ``max_tokens``: at most so many tokens of evidence together; ``None`` for no
-    bound. ``effort``: how hard to look: low, mid or high. ``kinds``, ``sessions``, ``speakers``: only these.
-    ``during``: only what was said in, or speaks of, that time. ``as_of``: what was recorded by then. ``exclude``: ids
-    of items or messages that must not come back. ``now``: the present that "last week" is read against.
+    Args:
+        limit: the maximum number of items.
+        max_tokens: the maximum number of tokens of all evidence together. ``None`` means no limit.
+        effort: how thorough the search is: ``low``, ``mid`` or ``high``.
+        kinds, sessions, speakers: only items of these.
+        during: only items that were said in this time, or that speak of it.
+        as_of: only what was recorded by this moment.
+        exclude: ids of items or messages that must not be returned.
+        now: the present for expressions such as "last week" in the question.
     """
 
     limit: int
@@ -37,10 +42,10 @@ class RecallOptions(TypedDict, total=False):
 
 
 def build_query(text: str, options: RecallOptions, now: datetime) -> Query:
-    """A query; ``now`` is the present where none was given.
+    """Return the query for a text and its options. ``now`` is the present if the options have none.
 
     Raises:
-        InvalidInput: a bound is not positive, an effort or kind is unknown, a time is naive.
+        InvalidInput: a limit is not positive, an effort or a kind is unknown, or a time has no zone.
     """
     max_tokens = options.get("max_tokens", 4096)
     return Query(
@@ -61,15 +66,15 @@ def build_query(text: str, options: RecallOptions, now: datetime) -> Query:
 
 
 def normalize_names(given: str | Iterable[str]) -> tuple[str, ...]:
-    """One name or several."""
+    """Return one name or several names as a tuple."""
     return (given,) if isinstance(given, str) else tuple(given)
 
 
 def parse_kinds(given: str | Iterable[str]) -> tuple[ItemKind, ...]:
-    """Kinds of items by their names.
+    """Return the kinds of items with these names.
 
     Raises:
-        InvalidInput: one is unknown.
+        InvalidInput: there is no kind of such a name.
     """
     return tuple(parse_member(ItemKind, kind) for kind in normalize_names(given))
 
@@ -87,12 +92,12 @@ def _require_aware(name: str, moment: datetime | None) -> datetime | None:
 
 
 def parse_member(kind: type[E], name: str) -> E:
-    """A member by its value.
+    """Return the member of an enum that has a value.
 
     Raises:
-        InvalidInput: there is none.
+        InvalidInput: no member has this value.
     """
     try:
         return kind(name)
     except ValueError as exc:
-        raise InvalidInput(f"{name!r} is no {kind.__name__}; there are: {', '.join(kind)}") from exc
+        raise InvalidInput(f"{name!r} is not a value of {kind.__name__}. The values are: {', '.join(kind)}") from exc

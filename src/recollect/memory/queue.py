@@ -22,14 +22,14 @@ Jobs = tuple[Job, ...]
 
 
 class BankJobs(BankContents):
-    """A bank's jobs, who does them, and what that has cost."""
+    """The jobs of a bank, the worker that does them, and the cost of all model calls."""
 
     def __init__(self, store: Store, work: JobRunner | None) -> None:
         super().__init__(store)
         self._work = work
 
     async def run_jobs(self) -> tuple[str, ...]:
-        """Do everything that waits in the background now; gives what went wrong, a line a job.
+        """Do all waiting background jobs now. Return one line for each job that failed.
 
         Raises:
             NoModel: no language model is configured.
@@ -39,21 +39,22 @@ class BankJobs(BankContents):
         return await self._work.drain()
 
     async def stop_jobs(self) -> None:
-        """Stop background work; what is unfinished waits for the next time."""
+        """Stop background work. Unfinished jobs continue the next time."""
         if self._work is not None:
             await self._work.close()
 
     async def close(self) -> None:
-        """Stop background work, and give back what the bank holds open; the next call takes it up again.
+        """Stop background work, and release the files that the bank has open. The next call opens them again.
 
-        A bank that is in use stays open. Nothing has to be closed: a memory closes the banks used longest ago by itself
-        when many are open, and all of them when it is closed.
+        A bank that is in use stays open. You do not have to close banks. If many banks are open, a memory closes the
+        ones used longest ago. It closes all banks when it is closed itself.
         """
         await self.stop_jobs()
         await self._store.release()
 
     async def jobs(self, *states: JobState | str) -> list[JobRecord]:
-        """The jobs that wait, run or have failed, or those in some of these states; what is due first first.
+        """Return the jobs in some states, the earliest due first. Without states, return those that wait, run or have
+        failed.
 
         Raises:
             InvalidInput: there is no such state.
@@ -61,9 +62,10 @@ class BankJobs(BankContents):
         return await self._store.jobs(tuple(parse_member(JobState, state) for state in states))
 
     async def retry_job(self, job: str) -> None:
-        """Let a job that was put aside, or has failed and waits, be tried again at once, as if it were new.
+        """Try a job again at once, as if it were new. It must be dead, or wait after a failure, or run.
 
-        A job that runs is taken from its worker, such as one that was killed; what still comes of it is not kept.
+        A running job is taken from its worker, for example from a worker that was killed. A later result of that worker
+        is not stored.
 
         Raises:
             InvalidInput: there is no such job, or it waits and has not failed.
@@ -73,7 +75,7 @@ class BankJobs(BankContents):
             self._work.wake()
 
     async def drop_job(self, job: str) -> None:
-        """Take a job off the queue.
+        """Remove a job from the queue.
 
         Raises:
             InvalidInput: there is no such job.
@@ -81,11 +83,11 @@ class BankJobs(BankContents):
         await self._store.drop_job(job)
 
     async def costs(self) -> list[Cost]:
-        """What the bank's model calls have cost, by operation, role and model."""
+        """Return the costs of the bank's model calls, by operation, role and model."""
         return await self._store.costs()
 
     async def _start_jobs(self, changes: Changeset, wait: bool) -> tuple[str, ...]:
-        """Have done what the changes cause; gives what a caller should know about it."""
+        """Start the jobs that the changes cause. Return notes for the caller."""
         if self._work is None:
             return ("jobs wait: no language model is configured",) if changes.jobs else ()
         if wait:
@@ -95,18 +97,18 @@ class BankJobs(BankContents):
         self._work.wake()
         try:
             return await self._work.blocked_reasons()
-        except RecollectError as exc:  # the messages are kept, and an error would say that they are not
-            return (f"whether jobs wait could not be found out: {exc}",)
+        except RecollectError as exc:  # the messages are stored, and an error would say the opposite
+            return (f"it is not known if jobs wait: {exc}",)
 
 
 async def make_remake_jobs(
     plan: ForgetPlan, remade: Changeset, store: StoreReader, consolidators: Sequence[Consolidator], now: datetime
 ) -> Jobs:
-    """The jobs by which a recipe makes anew what is torn: what stays is to it as if it were new.
+    """Return the jobs that derive again what forgetting removes, as if the remaining sources were new.
 
-    Of what was ``remade`` with it, a segment's extract is as good as a new one: a model may put a better in its place.
-    A job about a single item is left out where no opinion loses a step by it: nobody is to think otherwise because
-    something that he knew all along was put together anew.
+    Items that stay, and new extracts of segments in ``remade``, cause jobs as new items do. A model may replace an
+    extract by a better one. A job about a single item that stays is left out unless an opinion loses a step. Without
+    this rule, an opinion could change although the agent has learnt nothing new.
     """
     mentions = await store.mentions_of(entry.item.id for entry in plan.origins)
     extracts = (entry for entry in remade.items if entry.item.kind is ItemKind.SUMMARY)
@@ -118,9 +120,9 @@ async def make_remake_jobs(
 async def make_backfill_jobs(
     changes: Changeset, store: StoreReader, consolidators: Sequence[Consolidator], now: datetime
 ) -> tuple[Changeset, int]:
-    """The jobs by which a recipe reads what has not been read, and how many messages these are about.
+    """Return the changes with the jobs for all unread messages, and the number of the messages of these jobs.
 
-    They are added to the changes by which the encoder has ``changes``.
+    ``caught_up`` are the changes by which the encoder has caught up. The jobs are added to them.
     """
     jobs = add_jobs(replace(changes, messages=tuple(await store.find_unread())), consolidators, now).jobs
     return replace(changes, jobs=jobs), len({message for job in jobs for message in job.messages})

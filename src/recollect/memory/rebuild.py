@@ -1,4 +1,4 @@
-"""New vectors for old items."""
+"""Replace the vectors of all items."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _ATTEMPTS = 5
 
 
 async def embed_anew(store: Store, embedder: Embedder) -> None:
-    """Embed every item and put the vectors in place of the old ones, in one transaction.
+    """Embed every item and replace its vector, all in one transaction.
 
     Raises:
-        ModelUnavailable: the embedder could not be reached; the bank is as it was.
-        StaleWrite: others wrote to the bank meanwhile, each time it was tried; the bank is as it was.
+        ModelUnavailable: the embedder could not be reached. The bank is unchanged.
+        StaleWrite: others wrote to the bank during every try. The bank is unchanged.
     """
     for attempt in range(_ATTEMPTS):
         try:

@@ -1,4 +1,4 @@
-"""Who thinks for a bank and who works for it: what the composition root brings to the facade."""
+"""The protocols of the language models and workers that the composition root gives to the facade."""
 
 from __future__ import annotations
 
@@ -13,28 +13,30 @@ from recollect.store.protocol import Store, StoreReader
 
 
 class JobRunner(Protocol):
-    """Background work on one bank."""
+    """Runs the background jobs of one bank."""
 
     def wake(self) -> None:
-        """Say that there may be something to do; returns at once."""
+        """Look for jobs soon. This method returns at once."""
         ...
 
     async def drain(self) -> tuple[str, ...]:
-        """Do everything there is, not yet due jobs included; gives what went wrong, a line a job."""
+        """Do all jobs, including those that are not due yet. Return one line for each job that failed."""
         ...
 
     async def blocked_reasons(self) -> tuple[str, ...]:
-        """What keeps jobs waiting, in words: a limit on tokens that is used up."""
+        """Return the reasons why jobs wait, in words, such as a limit on tokens that is used up."""
         ...
 
     async def close(self) -> None: ...
 
 
 class BankModel(LanguageModel, Protocol):
-    """A bank's language model, which can say beforehand that there is none."""
+    """The language model of a bank. It can report before a call that no model is configured."""
 
     def missing(self, role: ModelRole, operation: str) -> NoModel | None:
-        """Return the error for want of a model that a call in this role would raise; ``None`` where there is one."""
+        """Return the error that a call in this role would raise without a model, or ``None`` if a model is
+        configured.
+        """
         ...
 
 
@@ -43,27 +45,28 @@ class Services(Protocol):
 
     @property
     def poll_s(self) -> float | None:
-        """How many seconds pass between two looks for jobs that are due; ``None`` where none is begun by itself."""
+        """Return the seconds between two looks for due jobs, or ``None`` if jobs do not start by themselves."""
         ...
 
     def model_for(self, store: Store) -> BankModel:
-        """The model that works for a bank and keeps its ledger."""
+        """Return the model for a bank. It also writes the bank's ledger."""
         ...
 
     def runner_for(self, store: Store, consolidators: Sequence[Consolidator]) -> JobRunner | None:
-        """Background work on a bank; ``None`` where no model is configured."""
+        """Return the runner of a bank's background jobs, or ``None`` if no model is configured."""
         ...
 
     async def close(self) -> None:
-        """Stop all background work; what is unfinished waits for the next time."""
+        """Stop all background work. Unfinished jobs continue the next time."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankParts:
-    """What finds, reads and thinks for a bank. Nothing of it changes the bank, except that ``model`` keeps its ledger.
+    """The parts of a bank that search, read and call a model.
 
-    ``retriever`` is the recipe's own, and is given ``reader``. ``model`` keeps to the bank's limits.
+    ``retriever`` is the retriever of the recipe. Call it with ``reader``. ``model`` keeps to the bank's limits. No part
+    changes the bank, except that ``model`` writes the bank's ledger.
     """
 
     retriever: Retriever

@@ -1,12 +1,15 @@
-"""A bank as JSON Lines: one value a line, in an order in which it can be taken in again.
+"""Export and import a bank as JSON Lines: one value a line, in an order in which the lines can be imported.
 
-The first line is a :class:`ExportHeader`. Every other one is a value of the domain, its ``type`` beside its fields, in
-this order: ``session``, ``entity``, ``message``, ``item`` (with vector and terms in base64), ``mention``, ``link``,
-``supersession``, ``setting`` (a ``key`` and a ``value``: the bank's profile is one), ``segment``, ``stream`` (where
-windowing stands; one line, or none), ``merge``, ``job`` (``id``, ``kind``, ``payload``, the ids of its ``messages``,
-when it is ``due``): what is still to be done for the bank, be it waiting, under way or dead. Where it is taken in, it
-waits as if it were new. Times are in ISO 8601; a field that is left out has its default. Format 1 had no supersessions,
-no settings and no jobs, format 2 no labels of items, no pinned messages and no segments; both are still read.
+The first line is a :class:`Header`. Every other line is a value of the domain with its fields and its ``type``. The
+types come in this order: ``session``, ``entity``, ``message``, ``item`` (with vector and terms in base64), ``mention``,
+``link``, ``supersession``, ``setting``, ``segment``, ``stream``, ``merge``, ``job``. A ``setting`` is a ``key`` and a
+``value``. The bank's profile is a setting. There is at most one ``stream``, the state of windowing.
+
+A ``job`` has ``id``, ``kind``, ``payload``, the ids of its ``messages``, and the time when it is ``due``. Jobs that
+wait, run or are dead are exported. After the import they wait like new jobs.
+
+Times are in ISO 8601. A field that is left out has its default. The format is 3. Format 1 had no supersessions, no
+settings and no jobs. Format 2 had no labels of items, no pinned messages and no segments. Both can still be imported.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ CHUNK = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedSetting:
-    """One of a bank's settings."""
+    """A setting of a bank."""
 
     key: str
     value: str
@@ -45,7 +48,7 @@ class ExportedSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedJob:
-    """What of a job is its own, and not the queue's that it stands in."""
+    """The part of a job that does not depend on the queue."""
 
     id: str
     kind: str
@@ -82,7 +85,7 @@ class ExportHeader:
 
 
 async def export_lines(store: Store) -> AsyncIterator[str]:
-    """The bank's lines, without line ends."""
+    """Yield the lines of a bank, without line ends."""
     header = ExportHeader(format=FORMAT, bank=store.name, embedder=store.embedder, dimension=store.dimension)
     yield _dump_line("bank", header)
     async for changes in store.dump():
@@ -91,16 +94,16 @@ async def export_lines(store: Store) -> AsyncIterator[str]:
 
 
 def _dump_lines(changes: Changeset) -> list[str]:
-    """Return the lines of some hundred values; in a thread, since writing vectors as text takes long."""
+    """Return the lines of some hundred values. Call it in a thread, because converting vectors to text takes long."""
     return [_dump_line(name, value) for field, name in _NAMES.items() for value in _list_values(changes, field)]
 
 
 async def import_lines(store: Store, lines: Iterable[str], embedder: Embedder) -> None:
-    """Commit an export's lines to an empty bank; items of another embedder are embedded anew.
+    """Commit the lines of an export to an empty bank. Items of another embedder are embedded again.
 
     Raises:
-        InvalidInput: the bank is not empty, or the lines begin otherwise than an export.
-        MalformedLine: a line is damaged; what came before it is kept.
+        InvalidInput: the bank is not empty, or the first line is not the first line of an export.
+        MalformedLine: a line is damaged. The lines before it are kept.
     """
     info = await store.info()
     if info.messages or info.items:
@@ -121,12 +124,12 @@ async def _embed_missing(changes: Changeset, store: Store, embedder: Embedder) -
 
 
 def _read_changesets(numbered: Iterable[tuple[int, str]], dimension: int) -> Iterator[Changeset]:
-    """Lines of one type after another, in chunks."""
+    """Yield the values of the lines in chunks. Each chunk has values of one type."""
     field, values = "", list[object]()
     for number, line in numbered:
         next_field, value = _read_value(number, line)
         if isinstance(value, IndexedItem) and value.vector.shape != (dimension,):
-            raise MalformedLine(number, f"a vector of {len(value.vector)} numbers, not the header's {dimension}")
+            raise MalformedLine(number, f"a vector of {len(value.vector)} numbers, but the header says {dimension}")
         if values and (next_field != field or len(values) == CHUNK):
             yield _make_changeset(field, values)
             values = []
@@ -169,25 +172,29 @@ def _read_value(number: int, line: str) -> tuple[str, object]:
     data = _read_object(number, line)
     name = data.pop("type", None)
     if name not in _TYPES:
-        raise MalformedLine(number, f"type {name!r} is none of {', '.join(_TYPES)}")
+        raise MalformedLine(number, f"type {name!r} is not one of {', '.join(_TYPES)}")
     field, kind = _TYPES[name]
     try:
         return field, from_json(kind, data)
     except ValueError as exc:
-        raise MalformedLine(number, f"no {name} of an export: {exc}") from exc
+        raise MalformedLine(number, f"this is not a valid {name}: {exc}") from exc
 
 
 def _read_header(first: tuple[int, str]) -> ExportHeader:
     number, line = first
     data = _read_object(number, line)
     if data.pop("type", None) != "bank":
-        raise InvalidInput('this is no export of a bank (its first line has no type "bank"); to read messages, retain')
+        raise InvalidInput(
+            'this is not an export of a bank: its first line has no type "bank". Use retain for messages'
+        )
     try:
         header = from_json(ExportHeader, data)
     except ValueError as exc:
-        raise MalformedLine(number, f"no header of an export: {exc}") from exc
+        raise MalformedLine(number, f"this is not a valid header: {exc}") from exc
     if header.format > FORMAT:
-        raise InvalidInput(f"the export has format {header.format}, from a later recollect; upgrade this one")
+        raise InvalidInput(
+            f"the export has format {header.format}, from a later version of recollect. Upgrade recollect"
+        )
     return header
 
 
@@ -195,9 +202,9 @@ def _read_object(number: int, line: str) -> dict[str, object]:
     try:
         data = json.loads(line)
     except ValueError as exc:
-        raise MalformedLine(number, f"no JSON ({exc})") from exc
+        raise MalformedLine(number, f"not JSON ({exc})") from exc
     if not isinstance(data, dict):
-        raise MalformedLine(number, "no JSON object")
+        raise MalformedLine(number, "not a JSON object")
     return data
 
 

@@ -1,4 +1,4 @@
-"""What a paper may bring: the four ports (design page, "Ports"), and what it may offer beside them."""
+"""The four ports, which a paper can implement (design page, "Ports"), and what else a recipe can offer."""
 
 from recollect.ports.consolidator import Consolidator, add_jobs
 from recollect.ports.encoder import Encoder

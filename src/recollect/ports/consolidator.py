@@ -1,4 +1,4 @@
-"""Work on what is stored already, in the background."""
+"""The port for background work on stored items."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from recollect.store.protocol import StoreReader
 
 
 class Consolidator(Protocol):
-    """Does one kind of job: turns what is stored into more of it."""
+    """Does one kind of job: derives new items from stored ones."""
 
     @property
     def kind(self) -> str:
-        """The kind of job that it does ("hindsight.observe")."""
+        """Return the kind of its jobs, such as "hindsight.observe"."""
         ...
 
     def plan_jobs(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
-        """The jobs that these changes make necessary; they are committed together with them."""
+        """Return the jobs that these changes cause. They are committed together with the changes."""
         ...
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
-        """Do what needs a model, and return a function that derives the changes from it and from the bank as it is.
+        """Do the work that needs a model, and return a function that derives the changes from its result.
 
-        ``reader`` is for what the model is shown; the bank may change while the model works. The function is handed the
-        bank anew, and reads all that its changes rest on from there: where the bank changes before the commit, the
-        function is called again. It calls no model.
+        ``reader`` is for the content of prompts, because the bank may change while the model works. The function gets a
+        new reader, and reads from it everything that its changes depend on. If the bank changes before the commit, the
+        function is called again. The function calls no model.
 
         Raises:
-            ModelError: a model failed; the job is tried again later, or put aside with the error.
+            ModelError: a model failed. The job is tried again later, or is put aside with the error.
         """
         ...
 
 
 def add_jobs(changes: Changeset, consolidators: Iterable[Consolidator], now: datetime) -> Changeset:
-    """The changes with the jobs that they make necessary, to be committed together with them."""
+    """Return the changes together with the jobs that they cause, to be committed in one transaction."""
     caused = tuple(job for one in consolidators for job in one.plan_jobs(changes, now))
     return replace(changes, jobs=(*changes.jobs, *caused)) if caused else changes

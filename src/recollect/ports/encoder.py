@@ -1,4 +1,4 @@
-"""Messages to memory."""
+"""The port from messages to items."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from recollect.store.protocol import StoreReader
 
 
 class Encoder(Protocol):
-    """Turns messages of one session into what a bank should store.
+    """Derives the changes of a bank from messages of one session.
 
-    Nothing here writes, and nothing needs a language model. The bank commits what is derived, with the version that it
-    had before the reader was used: where somebody else was faster, the encoder is asked again.
+    An encoder does not write, and it needs no language model. The bank commits the changes with the version that it had
+    before the encoder read it. If another writer was faster, the encoder is called again.
     """
 
     async def encode(
         self, messages: Sequence[Message], *, session: str, reader: StoreReader, now: datetime
     ) -> Changeset:
-        """Derive a changeset; nothing is written.
+        """Derive a changeset. Nothing is written.
 
         Raises:
-            MessageConflict: a message's id is kept already, with other words.
+            MessageConflict: the bank has a message with the same id and other words.
             ModelUnavailable: the embedder could not be reached.
         """
         ...
 
     async def encode_remaining(self, plan: ForgetPlan, *, reader: StoreReader) -> Changeset:
-        """Derive anew what is left of ``plan``: of things that lose some of their messages, but not all.
+        """Encode again the rest of the items and segments in ``torn``, which lose some of their messages, but not all.
 
-        What goes is still in the bank meanwhile. An encoder that keeps no turns and no segments is not asked.
+        Everything that will be forgotten is still in the bank. An encoder without turns and segments is not called.
 
         Raises:
             ModelUnavailable: the embedder could not be reached.
@@ -41,7 +41,9 @@ class Encoder(Protocol):
         ...
 
     async def catch_up(self, *, reader: StoreReader) -> Changeset:
-        """Derive what this encoder would have made of messages that were kept under another; empty where it made all.
+        """Derive what this encoder would have made of messages that were stored under another recipe.
+
+        The changeset is empty if nothing is missing.
 
         Raises:
             ModelUnavailable: the embedder could not be reached.

@@ -1,4 +1,4 @@
-"""What a recipe may offer beside keeping, finding and answering: tools for agents, beliefs, calibration."""
+"""The optional offers of a recipe: tools for agents, beliefs and calibration."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from recollect.store.protocol import StoreReader
 
 
 class ToolReply(Protocol):
-    """What a tool gives back; ``text`` is what the model reads."""
+    """The result of a tool. ``text`` is the part that the model reads."""
 
     @property
     def text(self) -> str: ...
 
 
 class AgentTools(Protocol):
-    """Tools over one bank for one question. A kind of tools may have methods of its own beside these."""
+    """Tools over one bank for one question. An implementation may have more methods than these."""
 
     @property
     def schemas(self) -> tuple[dict[str, object], ...]:
-        """The tools as JSON schemas of functions."""
+        """Return the tools as JSON schemas of functions."""
         ...
 
     async def call(self, name: str, arguments: Mapping[str, object]) -> ToolReply:
-        """Make a call as a model has written it.
+        """Run a call as a model has written it.
 
         Raises:
             ModelUnavailable: the embedder could not be reached.
@@ -41,17 +41,19 @@ MakeTools = Callable[[Query, StoreReader], AgentTools]
 
 
 class Beliefs(Protocol):
-    """What an agent believes, and who it says it is."""
+    """The opinions of an agent, and its background."""
 
     async def opinions(self, reader: StoreReader, *, entity: str | None) -> list[Opinion]:
-        """Return what the bank believes, the newest first; with an entity's id, only opinions on it."""
+        """Return the opinions of the bank, the newest first. With the id of an entity, return only opinions on this
+        entity.
+        """
         ...
 
     async def merge_background(self, background: str, snippet: str) -> str:
-        """Return the agent's background with what a snippet adds.
+        """Return the agent's background, extended by a snippet.
 
         Raises:
-            ModelError: a model is needed, and failed.
+            ModelError: a model is needed, and it failed or is missing.
         """
         ...
 
@@ -60,13 +62,13 @@ class Calibrator(Protocol):
     """Finds the similarity that counts as recurrence in a bank."""
 
     async def calibrate(self, reader: StoreReader, *, share: float, theta_count: int) -> Calibration:
-        """Find the similarity that a share of the messages reaches; nothing is written.
+        """Find the similarity that a share of the messages reaches. Nothing is written.
 
         Raises:
-            InvalidInput: a number is out of its range, or the bank has too few messages to tell.
+            InvalidInput: a number is out of its range, or the bank has too few messages.
         """
         ...
 
     def setting(self, found: Calibration, *, share: float, now: datetime) -> tuple[str, str]:
-        """Return the setting by which the bank keeps what was found: a key and a value."""
+        """Return the setting in which the bank stores the result: a key and a value."""
         ...

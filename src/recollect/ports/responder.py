@@ -1,4 +1,4 @@
-"""A question to an answer."""
+"""The port from a question to an answer."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from recollect.store.commit_retry import Derive
 from recollect.store.protocol import StoreReader
 
 AnswerEvent = Step | LoopRound
-"""Something that was done on the way to an answer: an iteration of a loop, or anything else in words."""
+"""A step on the way to an answer: an iteration of a loop, or any other step in words."""
 
 Listener = Callable[[AnswerEvent], None]
-"""Is told of each thing that was done when it is over."""
+"""Receives each event when it is finished."""
 
 
 def ignore_event(event: AnswerEvent) -> None:
-    """Nobody follows."""
+    """Ignore an event. This is the listener if nobody follows the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """An answer, and how to derive what it changes in the bank; ``None`` where it changes nothing."""
+    """An answer, and a function that derives its changes to the bank. ``derive`` is ``None`` if it changes nothing."""
 
     answer: Answer
     derive: Derive | None = None
@@ -35,12 +35,12 @@ class Responder(Protocol):
     """Answers questions from a bank."""
 
     async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
-        """Answer ``query.text``, in the present of ``query.now``; nothing is written.
+        """Answer ``query.text``, with ``query.now`` as the present. Nothing is written.
 
-        ``listener`` is told what was done, while the answer is still on its way.
+        ``follow`` receives each step while the answer is still being made.
 
         Raises:
             ModelError: a model failed.
-            RecallFailed: no evidence could be looked for.
+            RecallFailed: no evidence could be searched.
         """
         ...

@@ -1,4 +1,4 @@
-"""A question to evidence."""
+"""The port from a question to evidence."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Retriever(Protocol):
     """Finds evidence for a query."""
 
     async def retrieve(self, query: Query, reader: StoreReader) -> Recall:
-        """Find evidence, best first, with a receipt.
+        """Find evidence, the best first, with a receipt.
 
         Raises:
-            RecallFailed: nothing worked, so that an empty answer would be a lie.
+            RecallFailed: every arm failed, so that an empty result would be wrong.
         """
         ...

@@ -1,4 +1,4 @@
-"""What a question asks for: whom, when, and in which words."""
+"""Analyse a question: the people, the time and the words that it asks for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ASKS_WHEN = re.compile(
     r"|\b(?:what|which) (?:date|day|week|month|year|time|season)\b",
     re.IGNORECASE,
 )
-# Straight quotes pair up as they come, but for the inches of 6"; what is between two quotations is not quoted.
+# Straight quotes are paired in their order, except the inches of 6". Text between two quotations is not quoted.
 _QUOTED = re.compile(r"(?<!\d)\"([^\"]*)\"|[“„]([^“”]*)[“”]|«([^»]*)»")
 _SHORTEST_PHRASE, _LONGEST_PHRASE = 3, 200
 _BLANKS = re.compile(r"\s+")
@@ -29,7 +29,7 @@ _BLANKS = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedQuestion:
-    """A question read without a model. ``topic`` is its text without the speakers it names."""
+    """A question, read without a model. ``topic`` is its text without the speakers that it names."""
 
     topic: str
     speakers: tuple[str, ...]
@@ -39,11 +39,11 @@ class ParsedQuestion:
 
 
 def parse_question(query: Query, speakers: Sequence[str]) -> ParsedQuestion:
-    """Read a question against a bank's speakers.
+    """Read a question, with the speakers of a bank.
 
-    Who is asked about is known from who spoke: a name in the words of a message says little, since people seldom name
-    themselves, and a lot about the one who is addressed. So speakers' names are taken out of what is looked for and
-    weighed apart.
+    The speaker of a message tells whom the message is about. A name in the words of a message tells little about this,
+    because people seldom name themselves. It usually names the person who is addressed. So speakers' names are taken
+    out of the search text and are weighted separately.
     """
     named, topic = _remove_speakers(speakers, query.text)
     return ParsedQuestion(
@@ -56,7 +56,7 @@ def parse_question(query: Query, speakers: Sequence[str]) -> ParsedQuestion:
 
 
 async def build_probe(question: ParsedQuestion, embedder: Embedder) -> SearchProbe:
-    """The question as the arms see it.
+    """Return the question in the form that the arms use.
 
     Raises:
         ModelUnavailable: the embedder could not be reached.
@@ -66,7 +66,7 @@ async def build_probe(question: ParsedQuestion, embedder: Embedder) -> SearchPro
 
 
 def make_probe(question: ParsedQuestion, vector: NDArray[np.float32]) -> SearchProbe:
-    """The question with a vector, float32 ``(dimension,)``; one of zeros finds nothing by meaning."""
+    """Return the question with a vector, float32 ``(dimension,)``. A vector of zeros finds nothing by meaning."""
     return SearchProbe(
         topic=question.topic,
         vector=vector,
@@ -79,9 +79,9 @@ def make_probe(question: ParsedQuestion, vector: NDArray[np.float32]) -> SearchP
 
 
 def _remove_speakers(speakers: Sequence[str], text: str) -> tuple[tuple[str, ...], str]:
-    """The speakers that a text names, and the text without them.
+    """Return the speakers that a text names, and the text without them.
 
-    The longest name counts where one holds another; a name within a compound ("Mary-Ann") is another's.
+    If one name contains another, the longer one counts. A name within a compound ("Mary-Ann") belongs to somebody else.
     """
     names = {
         name.strip() for name in speakers if name.strip().casefold() not in _GENERIC and any(map(str.isalnum, name))

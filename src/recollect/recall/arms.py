@@ -1,4 +1,4 @@
-"""The arms: each finds candidates in its own way, and says what it did."""
+"""Run the arms. Each finds candidates in its own way, and reports what it did."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ NO_HITS = Hits(refs=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.flo
 
 @dataclass(slots=True, kw_only=True)
 class ArmInput:
-    """What an arm may use: one view of the bank, the probe, and how far to go.
+    """The input of the arms: one view of the bank, the probe, and the search budget.
 
-    The arms that begin with what is nearest in meaning share one search for it.
+    The arms that begin with the items nearest in meaning share one search for them.
     """
 
     search: Search
@@ -37,7 +37,7 @@ class ArmInput:
     _searching: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def nearest(self) -> Hits:
-        """Return what is nearest in meaning."""
+        """Return the items nearest in meaning."""
         async with self._searching:
             if self._nearest is None:
                 all_of_them = Arm.SEMANTIC in self.settings.arms
@@ -57,7 +57,7 @@ class ArmResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt(Generic[T]):
-    """What came of looking in one way, and how long that took."""
+    """The result of a search in one way, and the time that it took."""
 
     result: T
     status: ArmStatus
@@ -65,30 +65,30 @@ class Attempt(Generic[T]):
     seconds: float
 
     def report(self, arm: str, candidates: int) -> ArmReport:
-        """The same as a line of a receipt."""
+        """Return the attempt as a line of a receipt."""
         return ArmReport(arm=arm, status=self.status, seconds=self.seconds, candidates=candidates, note=self.note)
 
 
 class ArmIdle(Exception):
-    """An arm had nothing to do; the message says why."""
+    """Tells that an arm had nothing to do. The message says why."""
 
 
 async def run_semantic(field: ArmInput) -> Hits:
-    """Find what is nearest in meaning (equations 9, 10)."""
+    """Find the items nearest in meaning (equations 9, 10)."""
     if reason := field.probe.no_meaning_reason:
         raise ArmIdle(reason)
     return await field.nearest()
 
 
 async def run_lexical(field: ArmInput) -> Hits:
-    """Find what shares words with the question (equation 11)."""
+    """Find the items that share words with the question (equation 11)."""
     if not field.probe.terms.size:
         raise ArmIdle("the question has no words to look for")
     return await field.search.lexical(field.budget.candidates)
 
 
 async def run_temporal(field: ArmInput) -> Hits:
-    """Find what lies in the time asked about (equations 13, 14), and what is linked to that and lies in it too."""
+    """Find the items in the time asked about (equations 13, 14), and items in this time that are linked to them."""
     if field.probe.during is None:
         raise ArmIdle("the question names no time")
     found = await field.search.temporal(field.budget.candidates)
@@ -101,9 +101,9 @@ async def run_temporal(field: ArmInput) -> Hits:
 
 
 async def run_graph(field: ArmInput) -> Hits:
-    """Find what is linked to what is nearest in meaning (equation 12).
+    """Find the items that are linked to the items nearest in meaning (equation 12).
 
-    In a bank without vectors the walk begins at what shares most words with the question.
+    In a bank without vectors, the walk begins with the items that share most words with the question.
     """
     nearest = await (run_semantic(field) if field.probe.has_vector else run_lexical(field))
     entries = [
@@ -115,14 +115,14 @@ async def run_graph(field: ArmInput) -> Hits:
 
 
 def _start_activation(hits: Hits, count: int) -> dict[int, float]:
-    """Return the first hits with their scores, to begin a walk with."""
+    """Return the first hits with their scores, as the start of a walk."""
     return dict(zip(hits.refs[:count].tolist(), hits.scores[:count].tolist(), strict=True))
 
 
 def _add_linked(hits: Hits, walked: Mapping[int, float], reach: SearchBudget) -> Hits:
-    """Return the hits with the strongest of what a walk reached from them."""
+    """Return the hits together with the strongest items that a walk reached from them."""
     known = set(hits.refs.tolist())
-    most = min(_LINKED_ITEMS, reach.candidates // 2)  # what was found by its own time keeps half the room
+    most = min(_LINKED_ITEMS, reach.candidates // 2)  # items found by their own time keep at least half of the places
     linked = _ranked({ref: brought for ref, brought in walked.items() if ref not in known}, most)
     room = reach.candidates - len(linked.refs)
     return Hits(
@@ -138,7 +138,7 @@ def _ranked(activation: Mapping[int, float], count: int) -> Hits:
 
 
 def _join_tiers(found: Hits, tiers: Sequence[Hits]) -> Hits:
-    """Return the hits of the tiers as one value; a search without tiers has hits without sizes."""
+    """Return the hits of the tiers as one value. The hits of a search without tiers have no sizes."""
     return join_hits(tiers) if found.sizes else tiers[0]
 
 
@@ -151,8 +151,11 @@ ARMS: Mapping[Arm, Callable[[ArmInput], Awaitable[Hits]]] = {
 
 
 async def run_arms(field: ArmInput) -> dict[Arm, ArmResult]:
-    """Run the arms of the settings at once, each until its deadline; none can break another."""
-    async with asyncio.TaskGroup() as group:  # takes the arms with it when the recall is cancelled
+    """Run the arms of the settings at the same time, each until its deadline.
+
+    A failure of one does not stop the others.
+    """
+    async with asyncio.TaskGroup() as group:  # cancels the arms if the recall is cancelled
         tasks = {arm: group.create_task(_run_timed(arm, field)) for arm in field.settings.arms}
     return {arm: task.result() for arm, task in tasks.items()}
 
@@ -164,7 +167,7 @@ async def _run_timed(arm: Arm, field: ArmInput) -> ArmResult:
 
 
 async def run_until_deadline(find: Callable[[], Awaitable[T]], default: T, deadline_s: float) -> Attempt[T]:
-    """Look until the deadline, in seconds; ``default`` was found where that is idle, takes too long or breaks."""
+    """Search until the deadline, in seconds. If the search is idle, too slow or fails, the result is ``nothing``."""
     began = time.perf_counter()
     found, status, note = default, ArmStatus.OK, ""
     deadline = asyncio.timeout(deadline_s)
@@ -173,9 +176,9 @@ async def run_until_deadline(find: Callable[[], Awaitable[T]], default: T, deadl
             found = await find()
     except ArmIdle as exc:
         status, note = ArmStatus.IDLE, str(exc)
-    except Exception as exc:  # whatever breaks an arm is told in the receipt; the others go on
+    except Exception as exc:  # the receipt reports any failure of an arm, and the others go on
         status, note = ArmStatus.FAILED, f"{type(exc).__name__}: {exc}"
-        if isinstance(exc, TimeoutError) and deadline.expired():  # a store has timeouts of its own
+        if isinstance(exc, TimeoutError) and deadline.expired():  # a store has its own timeouts
             status, note = ArmStatus.TIMEOUT, f"no answer within {deadline_s} s"
     return Attempt(result=found, status=status, note=note, seconds=time.perf_counter() - began)
 
@@ -183,9 +186,10 @@ async def run_until_deadline(find: Callable[[], Awaitable[T]], default: T, deadl
 async def _spread_activation(
     field: ArmInput, entries: Sequence[dict[int, float]], *, in_time: bool = False
 ) -> list[dict[int, float]]:
-    """Return the activation of each tier after the effort's steps, that of its entries included.
+    """Return the activation of each tier after the effort's steps, including that of its entries.
 
-    ``in_time`` never leaves the time asked about. All tiers go a step at once; no link leads from one into another.
+    With ``in_time``, the walk never leaves the time asked about. All tiers take each step together. No link leads from
+    one tier into another.
     """
     spread = field.settings.spread
     activations, frontiers = [dict(one) for one in entries], [dict(one) for one in entries]
@@ -206,7 +210,7 @@ async def _spread_activation(
 
 
 async def _keep_within_time(field: ArmInput, reached: Sequence[dict[int, float]]) -> list[dict[int, float]]:
-    """Return what of it overlaps the time asked about (equation 13)."""
+    """Return the reached items that overlap the time asked about (equation 13)."""
     refs = np.array([ref for one in reached for ref in one], dtype=np.int64)
     inside = set(refs[await field.search.within_time(refs)].tolist()) if len(refs) else set[int]()
     return [{ref: a for ref, a in one.items() if ref in inside} for one in reached]

@@ -1,4 +1,4 @@
-"""Many rankings into one."""
+"""Fuse several rankings into one."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ Floats = NDArray[np.float32]
 
 
 def unite_rankings(rankings: Sequence[Refs]) -> Refs:
-    """Every reference once, in the order of its first appearance."""
+    """Return every reference once, in the order of its first appearance."""
     joined = np.concatenate([np.empty(0, dtype=np.int64), *rankings])
     _, first = np.unique(joined, return_index=True)
     return joined[np.sort(first)]
 
 
 def fuse_ranks(candidates: Refs, rankings: Sequence[Refs], k: int) -> Floats:
-    """Reciprocal rank fusion (Hindsight, equation 15): the sum of ``1 / (k + rank)``, ranks counted from 1."""
+    """Return the scores of reciprocal rank fusion (Hindsight, equation 15): the sum of ``1 / (k + rank)``.
+
+    Ranks are counted from 1.
+    """
     place = {ref: at for at, ref in enumerate(candidates.tolist())}
     scores = np.zeros(len(candidates), dtype=np.float32)
     for ranking in rankings:
@@ -31,10 +34,10 @@ def fuse_ranks(candidates: Refs, rankings: Sequence[Refs], k: int) -> Floats:
 
 
 def weigh_signals(signals: Signals, weights: Weights) -> Floats:
-    """Calibrated fusion: the weighted sum of signals, as a share of what a perfect candidate would get.
+    """Return the scores of calibrated fusion: the weighted sum of signals, as a share of the best possible sum.
 
-    Signals lie on scales that do not depend on the bank's size or on which other candidates there are, so that scores
-    of two questions can be compared.
+    The scales of the signals depend neither on the bank's size nor on the other candidates. So scores of two questions
+    can be compared.
     """
     most = sum(max(getattr(weights, name), 0.0) for name in SIGNAL_NAMES) or 1.0
     total = sum(getattr(weights, name) * getattr(signals, name) for name in SIGNAL_NAMES)

@@ -1,4 +1,4 @@
-"""A language model as a time reader: one short, typed call for a question whose time the rules could not read."""
+"""Read times with a language model: one short, typed call for a question whose time the rules could not read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TimeReply:
     """The days a question asks about.
 
     Raises:
-        ValueError: a day is missing or none of the calendar, or the last comes before the first.
+        ValueError: a day is missing or is not a day of the calendar, or the last day comes before the first.
     """
 
     __pydantic_config__: ClassVar = {"title": "TimeRead"}  # its name in requests to a model, recorded ones too
@@ -42,10 +42,10 @@ class TimeReply:
 
     @property
     def days(self) -> tuple[date, date]:
-        """The first and the last.
+        """Return the first and the last day.
 
         Raises:
-            ValueError: there is none.
+            ValueError: a day is missing or is not a day of the calendar.
         """
         return _parse_day("start", self.start), _parse_day("end", self.end)
 
@@ -61,11 +61,11 @@ class LanguageTimeReader:
         return self._model.name
 
     async def read(self, question: str, now: datetime) -> Interval | None:
-        """The days asked about, in the zone of ``now``.
+        """Return the days that a question asks about, in the zone of ``now``, or ``None`` if it asks about none.
 
         Raises:
-            InvalidReply: no answer made sense.
-            LimitReached: the tokens granted are used up.
+            InvalidReply: no reply of the model was valid.
+            LimitReached: the granted tokens are used up.
             ModelUnavailable: the model could not be reached.
         """
         reply = await self._model.generate(build_time_prompt(question, now), TimeReply)
@@ -73,7 +73,7 @@ class LanguageTimeReader:
 
 
 def build_time_prompt(question: str, now: datetime) -> Prompt:
-    """What the model is asked: today, with its weekday, and the question."""
+    """Return the prompt with the current date, its weekday, and the question."""
     return Prompt(
         role=ModelRole.ASSIST,
         operation=OPERATION,

@@ -1,4 +1,4 @@
-"""Recall, from a question to evidence: analyse, arms, fuse, load, rerank, trim."""
+"""Recall evidence for a question: analyse, run arms, fuse, load, rerank, trim."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class RankedItem:
 
 
 class TemprRetriever:
-    """Hindsight's recall over any kind of item (section 4.2).
+    """Retrieves items of any kind by Hindsight's recall (section 4.2).
 
     Args:
-        embedder: the one the bank's vectors come from.
-        reranker: optional; orders the first candidates anew.
-        time_reader: optional; reads the time asked about where the rules could not.
-        settings: every constant of the pipeline.
+        embedder: the embedder of the bank's vectors.
+        reranker: orders the first candidates again. It is optional.
+        time_reader: reads the time asked about if the rules could not. It is optional.
+        settings: all constants of the pipeline.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class TemprRetriever:
     async def _load(
         self, search: Search, fused: Sequence[tuple[Refs, Sequence[float]]], tiers: Sequence[Tier]
     ) -> list[list[RankedItem]]:
-        """Load the first candidates of each tier: as many as may come back, or as the reranker looks at."""
+        """Load the first candidates of each tier: as many as may be returned, or as the reranker scores."""
         top = self._settings.rerank_top if self._reranker else 0
         first = [refs[: max(tier.limit, top)] for (refs, _), tier in zip(fused, tiers, strict=True)]
         items = dict(await search.load(np.concatenate(first)))
@@ -133,21 +133,21 @@ class TemprRetriever:
     async def _rerank(
         self, question: str, tiers: Sequence[Sequence[RankedItem]]
     ) -> tuple[Sequence[Sequence[RankedItem]], tuple[str, ...]]:
-        """Return the candidates in the reranker's order; in their own, with a note, where it is down."""
+        """Return the candidates in the reranker's order. If it fails, return them in their own order, with a note."""
         if self._reranker is None or not any(tiers):
             return tiers, ()
         items = [[candidate.item for candidate in candidates] for candidates in tiers]
         try:
             async with asyncio.timeout(self._settings.rerank_deadline_s):
                 orders = await rerank_items(self._reranker, question, items, self._settings.rerank_top)
-        except Exception as exc:  # whatever breaks a reranker, the fused order is still a good one
-            note = f"the reranker {self._reranker.name} failed, the fused order stands: {type(exc).__name__}: {exc}"
+        except Exception as exc:  # without the reranker, the fused order is still a good one
+            note = f"the reranker {self._reranker.name} failed, so the fused order is used: {type(exc).__name__}: {exc}"
             return tiers, (note,)
         return [[candidates[at] for at in order] for candidates, order in zip(tiers, orders, strict=True)], ()
 
 
 def _whole(query: Query) -> Tier:
-    """Return all that a query asks for as one tier."""
+    """Return one tier for everything that a query asks for."""
     return Tier(kinds=query.scope.kinds, limit=query.limit, share=1.0)
 
 
@@ -163,12 +163,12 @@ def _evidence(found: Mapping[Arm, ArmResult], tier: int, candidates: Sequence[Ra
 
 
 def _collect_hits(found: Mapping[Arm, ArmResult], tier: int) -> list[Hits]:
-    """Return what each arm found of a tier; an arm that found nothing at all has no tiers."""
+    """Return each arm's hits in a tier. An arm without any hits has no tiers."""
     return [hits[tier] if tier < len(hits := arm.hits.by_tier()) else NO_HITS for arm in found.values()]
 
 
 def _require_working_arm(found: Mapping[Arm, ArmResult]) -> None:
-    """An empty answer must mean that there is nothing, not that nothing worked."""
+    """Raise RecallFailed if arms failed and no arm worked. An empty result must mean that there is no evidence."""
     reports = [arm.report for arm in found.values()]
     broken = [r for r in reports if r.status in (ArmStatus.FAILED, ArmStatus.TIMEOUT)]
     if broken and not any(report.status is ArmStatus.OK for report in reports):
@@ -176,13 +176,13 @@ def _require_working_arm(found: Mapping[Arm, ArmResult]) -> None:
 
 
 def _list_working_arms(found: Mapping[Arm, ArmResult], probe: SearchProbe) -> tuple[Arm, ...]:
-    """Return the arms whose signals count: those that did not break. Without vectors, meaning is no signal."""
+    """Return the arms whose signals count: those that did not fail. Without vectors, meaning is not a signal."""
     working = (arm for arm, f in found.items() if f.report.status in (ArmStatus.OK, ArmStatus.IDLE))
     return tuple(arm for arm in working if arm is not Arm.SEMANTIC or probe.has_vector)
 
 
 def _collect_activations(found: Mapping[Arm, ArmResult], refs: Refs) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    """What the graph arm brought each candidate: float32 of shape ``(len(refs),)``."""
+    """Return the score of each candidate from the graph arm: float32 of shape ``(len(refs),)``."""
     brought = np.zeros(len(refs), dtype=np.float32)
     if arm := found.get(Arm.GRAPH):
         order = np.argsort(refs)
@@ -192,7 +192,7 @@ def _collect_activations(found: Mapping[Arm, ArmResult], refs: Refs) -> np.ndarr
 
 
 def _collect_ranks(found: Mapping[Arm, ArmResult], tier: int, refs: Sequence[int]) -> dict[int, tuple[ArmRank, ...]]:
-    """Return, for each of these candidates of a tier, the arms that brought it."""
+    """Return, for each of these candidates of a tier, the arms that found it."""
     reasons: dict[int, tuple[ArmRank, ...]] = dict.fromkeys(refs, ())
     for arm, hits in zip(found, _collect_hits(found, tier), strict=True):
         ranks = {ref: rank for rank, ref in enumerate(hits.refs.tolist(), start=1)}

@@ -1,4 +1,4 @@
-"""How a recall goes: every constant of the pipeline in one frozen value, so that an ablation is one changed field."""
+"""The constants of the recall pipeline in one frozen value, so that an ablation is one changed field."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Arm(StrEnum):
 
 
 class Fusion(StrEnum):
-    """How rankings become one: by rank alone (equation 15), or by calibrated scores."""
+    """The method that fuses rankings: by rank alone (equation 15), or by calibrated scores."""
 
     RRF = "rrf"
     CALIBRATED = "calibrated"
@@ -29,7 +29,7 @@ class Fusion(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchBudget:
-    """What an effort buys: candidates an arm, entry points and steps of the graph walk."""
+    """The search budget of an effort: candidates for each arm, and entry points and steps of the graph walk."""
 
     candidates: int
     entries: int
@@ -38,7 +38,7 @@ class SearchBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpreadSettings:
-    """Spreading activation (equation 12): the decay and the multiplier of each kind of link."""
+    """The settings of spreading activation (equation 12), such as the decay and the multiplier of each kind of link."""
 
     decay: float = 0.7
     fan_out: int = 8
@@ -59,9 +59,10 @@ class SpreadSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallSettings:
-    """The recall pipeline. ``deadline_s`` is what each arm may take; ``rrf_k`` the constant of equation 15.
+    """The settings of the recall pipeline.
 
-    ``read_time_deadline_s`` is what a model may take to read a time that the rules could not.
+    ``deadline_s`` is the time limit of each arm, and ``rrf_k`` the constant of equation 15. ``read_time_deadline_s`` is
+    the time limit of a model that reads a time which the rules could not read.
     """
 
     arms: tuple[Arm, ...] = tuple(Arm)
@@ -91,16 +92,16 @@ _SIGNALS = {
 
 
 def select_weights(weights: Weights, arms: tuple[Arm, ...]) -> Weights:
-    """The weights with those of arms that do not take part set to nothing."""
+    """Return the weights. Those of arms that do not take part are 0."""
     silent = {name: 0.0 for arm, names in _SIGNALS.items() if arm not in arms for name in names}
     return replace(weights, **silent)
 
 
 def parse_arms(names: str) -> tuple[Arm, ...]:
-    """Arms from their names, separated by commas.
+    """Return arms from their names, which are separated by commas.
 
     Raises:
-        InvalidInput: a name is none of an arm.
+        InvalidInput: a name does not belong to any arm.
     """
     try:
         return tuple(Arm(name.strip()) for name in names.split(",") if name.strip())

@@ -1,4 +1,4 @@
-"""Spreading activation (Hindsight, equation 12), one step at a time."""
+"""Spread activation (Hindsight, equation 12), one step at a time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from recollect.store.search import LINK_KINDS, Edges
 
 
 def spread_step(active: Mapping[int, float], edges: Edges, settings: SpreadSettings) -> dict[int, float]:
-    """One step: what reaches each item is the most that any link brings it, ``A * w * decay * mu(kind)``.
+    """Return the activation after one step: for each item, the highest of its links' ``A * w * decay * mu(kind)``.
 
-    Activation never passes 1 (a multiplier above 1 favours a kind of link, it makes nothing more certain than its
-    source), and what falls below the floor is dropped.
+    Activation never exceeds 1. A multiplier above 1 favours a kind of link, but makes nothing more certain than its
+    source. Activation below the floor is dropped.
     """
     multipliers = np.array([settings.multipliers[kind] for kind in LINK_KINDS], dtype=np.float32)
     strengths = edges.weights * multipliers[edges.kinds] * settings.decay
@@ -28,12 +28,12 @@ def spread_step(active: Mapping[int, float], edges: Edges, settings: SpreadSetti
 
 
 def select_strongest(activation: Mapping[int, float], count: int) -> list[int]:
-    """The most active items; equal ones in the order of their numbers, so that a walk can be repeated."""
+    """Return the most active items. Equal ones are in the order of their numbers, so that a walk can be repeated."""
     return [ref for _, ref in sorted((-value, ref) for ref, value in activation.items())[:count]]
 
 
 def merge_activation(known: Mapping[int, float], reached: Mapping[int, float]) -> dict[int, float]:
-    """Each item's highest activation over the steps."""
+    """Return each item's highest activation over the steps."""
     both = dict(known)
     for ref, value in reached.items():
         if value > both.get(ref, 0.0):

@@ -1,4 +1,4 @@
-"""The time a question asks about where the rules could not read it: whether it names one, and asking a model."""
+"""Read the time a question asks about if the rules could not: see if it names one, and ask a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recollect.text.time_expressions.words import COUNT, DAY, FOLLOW, FULL_WEEKD
 
 _LONGEST: Final = 2_000
 
-# Holidays that have no fixed day, so that no rule reads them.
+# Holidays without a fixed day. No rule reads them.
 _FEAST: Final = (
     r"(?:easter|thanksgiving|hanukkah|passover|ramadan|eid|diwali|(?:lunar|chinese)\snew\syear|new\syear|"
     r"mother['’]?s\sday|father['’]?s\sday|labou?r\sday|memorial\sday|independence\sday|the\sholidays)"
@@ -36,8 +36,8 @@ _NAMED: Final = (
 _HABIT: Final = r"(?<!every\s)(?<!each\s)"
 _STRETCH: Final = r"(?:week|weekend|fortnight|month|quarter|semester|term|year|decade|century)"
 _UNIT: Final = r"(?:day|night|week|weekend|fortnight|month|year)"
-# Words that stand where a time stands, and not those of a habit ("on Mondays"), a length, or another's time ("the next
-# day"): asking a model costs a second, so what is no more than possible is left out.
+# Words in the place of a time. Words of a habit ("on Mondays"), of a length, or of a time that depends on another ("the
+# next day") are left out. A call of a model costs a second, so words that may not mean a time are left out too.
 _TELLING: Final = tuple(
     re.compile(pattern, re.I)
     for pattern in (
@@ -55,7 +55,7 @@ _TELLING: Final = tuple(
         rf"(?<![\w$€£/.-]){YEAR}[-/](?:0[1-9]|1[0-2])\b(?![/.-]\d)",
     )
 )
-# Asking for a length, or for which of two times it was, is asking about neither.
+# A question for a length of time, or for one of two times, asks about no given time.
 _MEASURING: Final = re.compile(
     r"\bhow\s(?:long|old|much\stime|many\s(?:minutes|hours|days|nights|weeks|weekends|months|years))\b"
     r"|\b(?:before\sor\safter|after\sor\sbefore|as\sof)\b|\bor\s(?:in|on|at|last|this|next)\b",
@@ -65,7 +65,7 @@ _MEASURING: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysedQuestion:
-    """A question with all that an arm needs to know of it; ``notes`` say how its time was read, or was not."""
+    """A question with everything that an arm needs. ``notes`` say how its time was read, or why it was not."""
 
     probe: SearchProbe
     notes: tuple[str, ...] = ()
@@ -74,9 +74,9 @@ class AnalysedQuestion:
 async def analyse_question(
     query: Query, speakers: Sequence[str], embedder: Embedder, time_reader: TimeReader | None, settings: RecallSettings
 ) -> AnalysedQuestion:
-    """Read a question and embed it: whom, when and what it asks about.
+    """Read a question and embed it: the people, the time and the subject that it asks about.
 
-    This is done once for each text that is looked for, however many tiers are searched.
+    This is done once for each text that is searched for, however many tiers are searched.
 
     Raises:
         ModelUnavailable: the embedder could not be reached.
@@ -89,10 +89,10 @@ async def analyse_question(
 async def read_question_time(
     question: ParsedQuestion, query: Query, reader: TimeReader | None, settings: RecallSettings
 ) -> tuple[ParsedQuestion, tuple[str, ...]]:
-    """The question with the time that a model reads in it, and a note of that, or of its failure.
+    """Return the question with the time that a model reads in it, and a note on this or on the failure.
 
-    The model is asked only where a temporal arm could use the answer and the rules were at a loss
-    (:func:`has_unread_time`); whatever breaks it, the question stands as it was.
+    The model is asked only if a temporal arm could use the answer and the rules found no time
+    (:func:`names_unread_time`). If anything fails, the question stays as it was.
     """
     if reader is None or question.during is not None or Arm.TEMPORAL not in settings.arms:
         return question, ()
@@ -113,9 +113,10 @@ async def read_question_time(
 
 
 def has_unread_time(query: Query) -> bool:
-    """Whether a question of English names a time that the rules give no interval for.
+    """Return true if an English question names a time for which the rules find no interval.
 
-    Where they read any, they have decided: two times that exclude each other are not for a model to choose from.
+    If the rules read any time, their decision is final. A model must not choose between two times that exclude each
+    other.
     """
     text = query.text[:_LONGEST]
     if _MEASURING.search(text) or not any(telling.search(text) for telling in _TELLING):

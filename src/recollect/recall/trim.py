@@ -1,4 +1,4 @@
-"""As much evidence as fits."""
+"""Trim evidence to a budget of tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 
 def count_fitting(tokens: Sequence[int], budget: int | None) -> int:
-    """How many of the first items fit a budget of tokens (Hindsight, equation 17): the first that does not ends it."""
+    """Return how many of the first items fit a budget of tokens (Hindsight, equation 17).
+
+    The first item that does not fit ends the count.
+    """
     if budget is None:
         return len(tokens)
     spent = 0

@@ -1,4 +1,4 @@
-"""Stretches of a conversation that a model reads at once, and what of them its words repeat."""
+"""Parts of a conversation that a model reads at once, and the messages that its reply repeats."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recollect.domain.messages import Role, StoredMessage
 from recollect.retain.directory import hash_short, normalize_surface
 from recollect.retain.turns import render_message
 
-_LONG_PIECE: Final = 20  # characters, blanks folded: more than a turn of phrase that two would happen to share
+_LONG_PIECE: Final = 20  # characters, with folded blanks: longer than a common phrase that two texts share by chance
 _LONG_NUMBER: Final = 5  # digits: more than a year
 _DIGITS: Final = re.compile(r"\d+")
 _GROUPED: Final = re.compile(r"(?<!\d)\d++(?:[ .,/-]\d++)+")  # each digit is read once, however many there are
@@ -20,10 +20,11 @@ _GROUPED: Final = re.compile(r"(?<!\d)\d++(?:[ .,/-]\d++)+")  # each digit is re
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """Messages of one session to read, in order, after a few of its earlier ones that help to understand them.
+    """Messages of one session to read, in order, after a few earlier ones that help to understand them.
 
-    ``tokens`` is what the messages cost. ``agent`` is the agent's name; ``names_agent`` says that it was chosen for the
-    agent: where nobody did, a bank bears the name of whoever it is about, and a speaker of that name is not the agent.
+    ``tokens`` is the cost of the messages. ``agent`` is the agent's name. ``named`` is true if somebody chose this name
+    for the agent. Otherwise it is the bank's name, which may be the name of the person whom the bank is about. A
+    speaker of that name is then not the agent.
     """
 
     context: tuple[StoredMessage, ...]
@@ -38,33 +39,33 @@ class Chunk:
 
     @property
     def subject(self) -> str:
-        """What it is called in the ledger and in recordings: the session, and where in it the chunk begins."""
+        """Return the chunk's name in the ledger and in recordings: its session and its first position."""
         return f"{self.session}#{self.messages[0].position}"
 
     @property
     def key(self) -> str:
-        """Stands for its messages in ids: so that a second reading of the same ones replaces the first."""
+        """Return a hash of its messages for ids. So a second reading of the same messages replaces the first."""
         return hash_short(self.session, *(message.id for message in self.messages))
 
     @property
     def all_messages(self) -> tuple[StoredMessage, ...]:
-        """The messages in the order in which they are numbered, from 1."""
+        """Return the messages in the order in which they are numbered, from 1."""
         return (*self.context, *self.messages)
 
     def is_by_agent(self, message: StoredMessage) -> bool:
-        """Whether the bank's own agent said it: an assistant, or somebody of the agent's name."""
+        """Return true if a message is from the bank's own agent: an assistant, or a speaker of the agent's name."""
         named = self.names_agent and normalize_surface(message.speaker) == normalize_surface(self.agent)
         return named or message.role is Role.ASSISTANT
 
     def get_messages(self, numbers: Sequence[int]) -> list[StoredMessage]:
-        """The messages of these numbers, each once, in the order in which they are named."""
+        """Return the messages of these numbers, each once, in the order of the numbers."""
         return [self.all_messages[number - 1] for number in dict.fromkeys(numbers)]
 
     def require_numbers(self, numbers: Sequence[int], what: str) -> None:
-        """Hold numbers of messages against those that are shown.
+        """Raise ValueError if these numbers of messages are not valid. ``what`` names the citing part of the reply.
 
         Raises:
-            ValueError: there is none of a number, or all are of messages that were read before.
+            ValueError: a number belongs to no message, or all belong to the context, which was read before.
         """
         if max(numbers) > len(self.all_messages):
             raise ValueError(f"{what} names message {max(numbers)}; they are numbered 1 to {len(self.all_messages)}")
@@ -73,7 +74,10 @@ class Chunk:
 
 
 def cut_by_budget(costs: Sequence[int], budget: int) -> list[range]:
-    """Places of neighbours that cost at most the budget together; what costs more by itself stands alone."""
+    """Return ranges of neighbours that cost at most the budget together.
+
+    A neighbour above the budget has its own range.
+    """
     starts, spent = [0] if costs else [], 0
     for place, cost in enumerate(costs):
         if place and spent + cost > budget:
@@ -84,8 +88,10 @@ def cut_by_budget(costs: Sequence[int], budget: int) -> list[range]:
 
 
 def find_quoted(text: str, cited: Sequence[StoredMessage], shown: Sequence[StoredMessage]) -> list[StoredMessage]:
-    """The messages that a text repeats without citing them: a number, or a long piece word for word, that stands in
-    one of them and in none that is cited. What is forgotten with a message must not rest on a model's word alone.
+    """Return the messages that a text repeats but does not cite.
+
+    The text repeats a message if both contain the same long number, or the same long piece word for word, and no cited
+    message contains it. Everything that comes from a message must be removed with it, even if a model does not cite it.
     """
     said, known = _fold_text(text), [_fold_text(render_message(message)) for message in cited]
     pieces = {said[at : at + _LONG_PIECE] for at in range(len(said) - _LONG_PIECE + 1)}
@@ -104,7 +110,7 @@ def _fold_text(text: str) -> str:
 
 
 def _find_numbers(text: str) -> set[str]:
-    """Its long numbers, as digits alone, however they are grouped."""
+    """Return the long numbers of a text as digits alone, however they are grouped."""
     runs = {run for run in _DIGITS.findall(text) if len(run) >= _LONG_NUMBER}
     grouped = {"".join(_DIGITS.findall(found)) for found in _GROUPED.findall(text)}
     return runs | {number for number in grouped if len(number) >= _LONG_NUMBER}

@@ -1,8 +1,8 @@
-"""What resolution reads of a bank's entities: their surface forms, who occurs with whom, and whom a name may mean.
+"""Keep a bank's entities for resolution: their surface forms, who occurs with whom, and the candidates for a name.
 
-Held in memory, built from the store's rows, brought up to date by :meth:`EntityDirectory.apply`. A look-up of a known
-surface is one dictionary access; the candidates for a new one come out of blocks of bounded size, so that the cost of
-a write does not grow with the number of entities.
+The directory is in memory. It is built from the store's rows and updated by :meth:`Directory.apply`. The look-up of a
+known surface is one dictionary access. The candidates for a new surface come from blocks of limited size. So the cost
+of a write does not grow with the number of entities.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from recollect.domain.entities import Entity, Mention, Merge
 
 CANDIDATES: Final = 20
 MAX_BLOCK_SIZE: Final = 8
-LONG_WORD: Final = 6  # letters of a word from which on a spelling mistake is told from another name
+LONG_WORD: Final = 6  # letters: only in a word this long can a difference be a spelling mistake and not another name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What resolving decided: entities new or changed, an item's mentions, the merges, and new pairs of entities.
+    """The result of resolution: new or changed entities, mentions, merges, and new pairs of entities.
 
-    ``pairs`` are entities mentioned by one item, each pair once, the smaller id first.
+    ``pairs`` are entities that one item mentions, each pair once, the smaller id first.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -39,7 +39,7 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoPlan:
-    """How a merge is taken back: the merge as undone, the surface's own entity, mentions to drop and to add."""
+    """The plan to undo a merge: the undone merge, the surface's own entity, and the mentions to remove and to add."""
 
     merge: Merge
     entity: Entity
@@ -48,10 +48,10 @@ class UndoPlan:
 
 
 class NameBlocks:
-    """Which entities share a word, an end of a long word, or the whole name: where candidates are looked for.
+    """The entities that share a word, an end of a long word, or the whole name. Candidates are searched in them.
 
-    A block keeps at least the :data:`MAX_BLOCK_SIZE` most recently seen of its members and fewer than twice as many. An
-    entity that a full block has dropped must be added again when it is seen again; ``evicted`` are those.
+    A block keeps at least the :data:`BLOCK` most recently seen of its members and fewer than twice as many. ``evicted``
+    are the entities that a full block has dropped. They must be added again when they are seen again.
     """
 
     def __init__(self, entity: Callable[[str], Entity]) -> None:
@@ -63,8 +63,10 @@ class NameBlocks:
         return self._members.get(name, ())
 
     def fill(self, names: Mapping[str, Iterable[str]]) -> None:
-        """Index entities, each with all its normalised names, into empty blocks: the latest first, so that each block
-        is cut once and not over and over."""
+        """Add entities with all their normalised names to empty blocks.
+
+        The latest entities are added first, so that no block has to be cut repeatedly.
+        """
         for entity_id in select_latest(names, self._entity, len(names)):
             for name in list_blocks(names[entity_id]):
                 members = self._members.setdefault(name, [])
@@ -74,13 +76,13 @@ class NameBlocks:
                     self.evicted.add(entity_id)
 
     def add(self, entity_id: str, keys: Iterable[str]) -> None:
-        """Add an entity to the blocks of these of its normalised names."""
+        """Add an entity to the blocks of some of its normalised names."""
         for name in list_blocks(keys):
             members = self._members.setdefault(name, [])
             if entity_id in members:
                 continue
             members.append(entity_id)
-            # Dropping half at once, not one at a time, keeps the cost of a full block constant on average.
+            # A full block drops half of its members at once. So its cost is constant on average.
             if len(members) >= 2 * MAX_BLOCK_SIZE:
                 kept = select_latest(members, self._entity)
                 self.evicted.update(set(members).difference(kept))
@@ -88,7 +90,7 @@ class NameBlocks:
 
 
 class EntityDirectory:
-    """The entities of one bank. Reading never changes it; :meth:`apply` and :meth:`undo` do."""
+    """The entities of one bank. Only :meth:`apply` and :meth:`undo` change it."""
 
     def __init__(
         self,
@@ -97,12 +99,12 @@ class EntityDirectory:
         pairs: Iterable[tuple[str, str]] = (),
         undone: Iterable[Merge] = (),
     ) -> None:
-        """Build it.
+        """Build a directory.
 
         Args:
             entities: every entity of the bank.
-            aliases: ``(entity id, surface, how many mentions)``; an entity's name is one of its surfaces anyway.
-            pairs: ids of entities that one item mentions; either order, repeats allowed.
+            aliases: ``(entity id, surface, number of mentions)``. An entity's name is always one of its surfaces.
+            pairs: ids of two entities that one item mentions, in any order. Pairs may be repeated.
             undone: merges that were undone.
         """
         self._entities: dict[str, Entity] = {entity.id: entity for entity in entities}
@@ -121,44 +123,48 @@ class EntityDirectory:
         return len(self._entities)
 
     def __contains__(self, surface: object) -> bool:
-        """Whether a surface is a known name, so that a directory can be ``find_names``'s ``known``."""
+        """Return true if a surface is a known name. So a directory can be the ``known`` of ``find_names``."""
         return isinstance(surface, str) and normalize_surface(surface) in self._owners
 
     def entity(self, entity_id: str) -> Entity:
-        """The entity of this id; ``KeyError`` where there is none."""
+        """Return the entity with this id.
+
+        Raises:
+            KeyError: there is no such entity.
+        """
         return self._entities[entity_id]
 
     def find_owner(self, key: str) -> str | None:
-        """The id of the entity that a normalised surface is known to mean."""
+        """Return the id of the entity that a normalised surface is known to mean."""
         return self._owners.get(key)
 
     def list_names(self, entity_id: str) -> tuple[str, ...]:
-        """The normalised surfaces of an entity, in no promised order."""
+        """Return the normalised surfaces of an entity. Their order is not defined."""
         return self._names.get(entity_id, ())
 
     def has_pair(self, one: str, other: str) -> bool:
-        """Whether an item mentions both entities."""
+        """Return true if an item mentions both entities."""
         return other in self._pairs.get(one, ())
 
     def is_kept_apart(self, entity_id: str, key: str) -> bool:
-        """Whether a merge of this surface into this entity was undone."""
+        """Return true if a merge of this surface into this entity was undone."""
         return (entity_id, key) in self._apart
 
     def get_block(self, name: str) -> Sequence[str]:
-        """Ids in a block (see :class:`NameBlocks`)."""
+        """Return the ids in a block (see :class:`Blocks`)."""
         return self._blocks.members(name)
 
     def has_left_block(self, entity_id: str) -> bool:
-        """Whether some full block has dropped this entity."""
+        """Return true if a full block has dropped this entity."""
         return entity_id in self._blocks.evicted
 
     def find_candidates(self, surface: str) -> tuple[Entity, ...]:
-        """At most :data:`CANDIDATES` entities whose name this may be, the latest seen first."""
+        """Return at most :data:`CANDIDATES` entities to which this name may belong, the most recently seen first."""
         ids = choose_candidates(normalize_surface(surface), self.get_block, self._entities.__getitem__)
         return tuple(map(self._entities.__getitem__, select_latest(ids, self._entities.__getitem__, CANDIDATES)))
 
     def apply(self, resolution: Resolution) -> None:
-        """Take over what a resolution against this directory decided."""
+        """Apply the result of a resolution that used this directory."""
         for entity in resolution.entities:
             before = self._entities.get(entity.id)
             self._entities[entity.id] = entity
@@ -173,16 +179,16 @@ class EntityDirectory:
             self._add_pair(one, other)
 
     def undo(self, plan: UndoPlan) -> None:
-        """Take over an undone merge: the surface gets its own entity, and stays apart from the old one.
+        """Apply an undone merge. The surface gets its own entity, and stays separate from the old one.
 
-        The old entity's co-occurrences stay as they are until the directory is built anew.
+        The old entity's co-occurrences stay as they are until the directory is built again.
         """
         key, old, new = normalize_surface(plan.merge.surface), plan.merge.entity, plan.entity.id
         self._apart.add((old, key))
         self._entities[new] = plan.entity
         self._names[old] = tuple(name for name in self._names.get(old, ()) if name != key)
         self._add_name(new, key)
-        self._blocks = NameBlocks(self._entities.__getitem__)  # a person's act, rare enough to index all again
+        self._blocks = NameBlocks(self._entities.__getitem__)  # merges are undone rarely, so all can be indexed again
         self._blocks.fill(self._names)
 
     def _add_name(self, entity_id: str, key: str) -> None:
@@ -196,9 +202,10 @@ class EntityDirectory:
 
 
 def _choose_owners(entities: Mapping[str, Entity], aliases: Iterable[tuple[str, str, int]]) -> dict[str, str]:
-    """Each normalised surface with the entity that it means: the one that was most often called so.
+    """Return each normalised surface with its entity: the one that had this surface most often.
 
-    Two entities share a surface only where a store was changed by hand; an entity's own name counts first.
+    Two entities share a surface only if somebody changed the store by hand. If the counts are equal, the entity with
+    the smaller id has the surface.
     """
     counts: dict[tuple[str, str], int] = {}
     for entity in sorted(entities.values(), key=lambda entity: (entity.first_seen, entity.id)):
@@ -216,13 +223,19 @@ def _choose_owners(entities: Mapping[str, Entity], aliases: Iterable[tuple[str, 
 
 
 def select_latest(ids: Iterable[str], entity: Callable[[str], Entity], count: int = MAX_BLOCK_SIZE) -> list[str]:
-    """The most recently seen of some entities, the latest first; the larger id where times are equal."""
+    """Return the most recently seen of some entities, the latest first.
+
+    If times are equal, the larger id comes first.
+    """
     return nlargest(count, ids, key=lambda entity_id: (entity(entity_id).last_seen, entity_id))
 
 
 def choose_candidates(key: str, block: Callable[[str], Sequence[str]], entity: Callable[[str], Entity]) -> list[str]:
-    """Ids of the candidates for a normalised surface, in no order: those that share most blocks with it, then the
-    most recently seen."""
+    """Return the ids of the candidates for a normalised surface, in no defined order.
+
+    Candidates are the entities that share most blocks with it. If several share the same number, the most recently seen
+    are taken.
+    """
     shared: Counter[str] = Counter()
     for name in list_blocks((key,)):
         members = block(name)
@@ -233,11 +246,18 @@ def choose_candidates(key: str, block: Callable[[str], Sequence[str]], entity: C
 
 
 def list_blocks(keys: Iterable[str]) -> tuple[str, ...]:
-    """The blocks of some normalised names; resolution merges no two names that share none.
+    """Return the blocks of some normalised names. Resolution never merges two names without a common block.
 
-    The name without blanks; its words (for "Ada" in "Ada Lovelace"); the first letter with the last word ("A.
-    Lovelace"); and, for a mistake inside a long word, its outer letters beside the other words or, of a lone word,
-    beside its first or last four letters: one mistake leaves one of the two alone.
+    The blocks of a name are:
+
+    - the name without blanks,
+    - each of its words, such as "Ada" in "Ada Lovelace",
+    - the first letter with the last word, such as "A. Lovelace",
+    - for a long word among others, its first and last letters with the other words,
+    - for a long word alone, its first four letters with the last, and its first letter with the last four.
+
+    The last two find names with one mistake inside a long word. One mistake changes at most one of the two blocks of a
+    single word.
     """
     names: dict[str, None] = {}
     for key in keys:
@@ -261,10 +281,12 @@ def _make_frames(words: Sequence[str], place: int, word: str) -> tuple[str, ...]
 
 @lru_cache(maxsize=1 << 16)
 def normalize_surface(surface: str) -> str:
-    """A surface without what does not tell names apart: case, accents, punctuation, a possessive, a leading "the".
+    """Return a surface without case, accents, punctuation, a possessive and a leading "the".
 
-    Dotted or spaced initials become one word ("J. K. Rowling" and "JK Rowling" are "jk rowling"). A surface of
-    nothing but signs stays as it is, without blanks around it.
+    Differences in these do not make two names.
+
+    Initials with dots or blanks become one word: "J. K. Rowling" and "JK Rowling" become "jk rowling". A surface
+    without any letter or digit stays as it is, without blanks around it.
     """
     plain = _APOSTROPHES.sub("", _POSSESSIVE.sub("", surface.strip())).replace("&", " and ")
     words = _WORD.findall(plain.casefold()) if plain.isascii() else _strip_accents(plain).split()
@@ -276,9 +298,9 @@ def normalize_surface(surface: str) -> str:
 
 
 def _strip_accents(text: str) -> str:
-    """Casefolded letters and digits without accents; all else is a blank.
+    """Return casefolded letters and digits without accents. Every other character becomes a blank.
 
-    Only marks above and below letters are accents: the signs that make other letters of a Japanese or an Indic one
+    Only marks above and below letters are accents. Signs that change a Japanese or an Indic letter into another letter
     (combining classes under 200) stay.
     """
     parts = unicodedata.normalize("NFKD", text).casefold().translate(_LETTERS)
@@ -287,12 +309,12 @@ def _strip_accents(text: str) -> str:
 
 
 def hash_short(*parts: str) -> str:
-    """Sixteen hexadecimal digits (64 bits) that stand for some strings; lone surrogates are allowed."""
+    """Return a hash of some strings: sixteen hexadecimal digits (64 bits). Lone surrogates are allowed."""
     return sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def make_entity_id(key: str) -> str:
-    """The id of the entity first seen under a normalised name."""
+    """Return the id of the entity that was first seen under a normalised name."""
     return f"entity:{hash_short(key)}"
 
 

@@ -1,4 +1,4 @@
-"""What of an item is embedded."""
+"""Embed items: choose the text and make the vectors."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ANSWER_WEIGHT = 0.5
 
 
 async def embed_turns(turns: Sequence[Turn], embedder: Embedder) -> Floats:
-    """Vectors of turns: float32 of shape ``(len(turns), dimension)``.
+    """Return the vectors of turns: float32 of shape ``(len(turns), dimension)``.
 
-    An answer is often ten times as long as what it answers, and what a person said is what will be asked for: so the
-    opening words and the answers are embedded apart, and the answers count half.
+    An answer is often ten times as long as the message that it answers. But later questions ask for what a person said.
+    So the opening words and the answers are embedded separately, and the answers count half.
 
     Raises:
         ModelUnavailable: the embedder could not be reached.
@@ -39,7 +39,7 @@ async def embed_turns(turns: Sequence[Turn], embedder: Embedder) -> Floats:
 
 
 async def embed_items(items: Sequence[Item], reader: StoreReader, embedder: Embedder) -> Floats:
-    """Vectors of stored items, as they were made when they were new: float32 ``(len(items), dimension)``.
+    """Return the vectors of stored items, as they were when the items were new: float32 ``(len(items), dimension)``.
 
     Raises:
         ModelUnavailable: the embedder could not be reached.
@@ -57,7 +57,7 @@ async def embed_items(items: Sequence[Item], reader: StoreReader, embedder: Embe
 
 
 def text_to_embed(item: Item) -> str:
-    """An item's text with its times in words, where it does not say them itself (section 4.1.2)."""
+    """Return an item's text, followed by its times in words that the text does not contain (section 4.1.2)."""
     said = (describe_interval(occurrence.interval) for occurrence in item.occurrences)
     unsaid = [words for words in dict.fromkeys(said) if words not in item.text]
     return f"{item.text} ({'; '.join(unsaid)})" if unsaid else item.text

@@ -1,4 +1,4 @@
-"""Encoding without a model: messages verbatim, turns, times, names, links (the default recipe's encoder)."""
+"""Encode without a model: messages verbatim, turns, times, names and links (the encoder of the default recipe)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ROLES = frozenset({"user", "assistant", "system", "tool"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodeSettings:
-    """The constants of encoding: links, entity resolution, and segments where the recipe keeps any."""
+    """The constants of encoding: links, entity resolution, and segments if the recipe has any."""
 
     links: LinkSettings = LinkSettings()
     resolve: ResolveSettings = ResolveSettings()
@@ -49,14 +49,14 @@ class EncodeSettings:
 
 
 class TurnEncoder:
-    """RecMem's subconscious tier with Hindsight's links, and E-mem's segments where they are asked for.
+    """Encodes RecMem's subconscious tier with Hindsight's links, and E-mem's segments if they are wanted.
 
-    There is one for each bank, since it remembers the bank's names.
+    Each bank has its own encoder, because an encoder remembers the bank's names.
 
     Args:
-        embedder: the one the bank's vectors come from.
-        names: what the bank knows, shared with whoever else derives changes to it.
-        settings: every constant.
+        embedder: the embedder of the bank's vectors.
+        names: the names that the bank knows. All objects that derive changes to the bank share them.
+        settings: all constants.
     """
 
     def __init__(
@@ -83,10 +83,10 @@ class TurnEncoder:
         return await self._add_windows(changes, known, reader)
 
     async def encode_remaining(self, plan: ForgetPlan, *, reader: StoreReader) -> Changeset:
-        """Derive anew what is left of turns, and of segments' summaries, that lose some of their messages.
+        """Derive again the turns, and the summaries of segments, that lose some of their messages.
 
-        What goes is still there meanwhile. Each turn is made of its own messages alone: an answer never comes to stand
-        under another question. A summary is an extract again, whoever made the one that goes.
+        The items that will be removed are still there at this time. Each turn is made only of its own messages, so an
+        answer never comes under another question. A new summary is always an extract, whoever made the old one.
         """
         known = await reader.look_up([], [])
         turns = [restore_turn(item, plan.remaining) for item in plan.turns]
@@ -98,9 +98,9 @@ class TurnEncoder:
         return replace(changes, items=(*changes.items, *extracts))
 
     async def catch_up(self, *, reader: StoreReader) -> Changeset:
-        """Put into segments, where they are asked for, what was kept while none were made.
+        """Put the messages that are in no segment yet into segments, if segments are wanted.
 
-        Segments that were made without a summary are summed up, where summaries are asked for.
+        Segments without a summary get one, if summaries are wanted.
         """
         known = await reader.look_up([], [])
         changes = await self._add_windows(Changeset(), known, reader)
@@ -109,7 +109,7 @@ class TurnEncoder:
         return replace(changes, items=(*changes.items, *await self._make_extracts(bare, known, reader)))
 
     async def _add_windows(self, changes: Changeset, known: Lookup, reader: StoreReader) -> Changeset:
-        """The changes with what their messages do to the segments, and the extracts of those that are full."""
+        """Return the changes together with the changed segments, and with extracts of the full ones."""
         settings = self._settings.segments
         made = await window_messages(changes.messages, require_segments(reader), settings) if settings else None
         if made is None:
@@ -138,7 +138,7 @@ class TurnEncoder:
         directory = await self._names.directory_at(known, reader)
         speakers = frozenset(await reader.speakers()) | {part.message.speaker for turn in turns for part in turn.parts}
         people = speakers - _ROLES
-        # Embedding leaves Python for most of its time, or waits for a server: texts are read meanwhile.
+        # Embedding spends most of its time outside Python or waits for a server. Texts are read meanwhile.
         vectors, extracted = await asyncio.gather(
             embed_turns(turns, self._embedder),
             asyncio.to_thread(lambda: [extract_turn(turn, directory, people) for turn in turns]),
@@ -169,7 +169,7 @@ class TurnEncoder:
         reader: StoreReader,
     ) -> tuple[Link, ...]:
         settings = self._settings.links
-        # A turn that is answered later is there already: its older self must not take the place of another.
+        # A turn that is answered later is stored already. Its older version must not take the place of another turn.
         again = {entry.item.id for entry in indexed}
         entities = sorted({mention.entity for mention in resolution.mentions})
         recent = await reader.recent_mentions(entities, settings.entity + 1)
@@ -182,12 +182,12 @@ class TurnEncoder:
 
 
 async def _find_summarized(numbers: Iterable[int], reader: StoreReader) -> set[int]:
-    """Those of these segments that have a summary."""
+    """Return those of these segments that have a summary."""
     return {item.order for item in await reader.items(map(make_summary_id, numbers))}
 
 
 async def _list_unsummarized(reader: SegmentReader) -> list[SealedSegment]:
-    """The segments that were sealed without a summary."""
+    """Return the sealed segments without a summary."""
     sealed = [segment for segment in await reader.segments() if segment.is_sealed]
     summed = await _find_summarized((segment.number for segment in sealed), reader)
     bare = [segment for segment in sealed if segment.number not in summed]
@@ -202,7 +202,7 @@ def _make_items(turns: Sequence[Turn], extracted: Sequence[ExtractedTurn]) -> li
 
 
 def _add_stages(item: Item, turn: Turn) -> Item:
-    """The item with what it was before an answer came in a later call."""
+    """Return the item together with its state before an answer came in a later call."""
     before = list_earlier_turns(turn)
     if not before:
         return item
@@ -219,10 +219,10 @@ def _list_names(extracted: Sequence[ExtractedTurn]) -> list[NameOccurrence]:
 
 
 def _make_messages(messages: Sequence[Message], session: str, known: Lookup, now: datetime) -> list[StoredMessage]:
-    """The messages that the bank does not have, with ids, times and places.
+    """Return the messages that the bank does not have, with ids, times and positions.
 
     Raises:
-        MessageConflict: an id is kept already with other words, speaker or session.
+        MessageConflict: an id is already used by a message with other words, speaker, captions or session.
     """
     stored: list[StoredMessage] = []
     seen = dict(known.stored)
@@ -257,6 +257,6 @@ def _require_same(kept: StoredMessage, given: StoredMessage) -> None:
         given.captions,
     ):
         raise MessageConflict(
-            f"message {given.id!r} is kept already, in session {kept.session!r}, with other words; messages never "
-            "change: give the new one an id of its own, or forget the old one first"
+            f"message {given.id!r} is stored already, in session {kept.session!r}, with different contents. Messages "
+            "never change: give the new message another id, or forget the old one first"
         )

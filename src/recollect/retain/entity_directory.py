@@ -1,4 +1,4 @@
-"""The names a bank knows, read once and then kept up with what is written."""
+"""Keep the names that a bank knows: read them once, and then update them with each write."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _REMEMBERED = 64
 
 
 class DirectoryCache:
-    """A bank's directory of entities, for everybody in this process who derives changes to the bank.
+    """A bank's directory of entities, shared by all objects in this process that derive changes to the bank.
 
-    Reading it anew takes time with every entity, so it is done only when somebody else has written. Every change is
-    derived from the newest version, so that what was written last is one of the proposals.
+    The time to read it again grows with the number of entities. So it is read again only after somebody else has
+    written. Every change is derived from the newest version, so the last write is one of the proposals.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class DirectoryCache:
         self._proposals: dict[str, Resolution] = {}
 
     async def directory_at(self, known: Lookup, reader: StoreReader) -> EntityDirectory:
-        """The directory as of a version of the bank."""
+        """Return the directory at a version of the bank."""
         if self._version == known.version:
             return self._directory
         written = self._proposals.get(known.author)
@@ -37,7 +37,7 @@ class DirectoryCache:
         return self._directory
 
     def propose_change(self, resolution: Resolution) -> str:
-        """Note what is about to be written; gives the author to write it under."""
+        """Remember a resolution that is about to be written. Return the author under which to write it."""
         author = secrets.token_hex(8)
         if len(self._proposals) == _REMEMBERED:
             self._proposals.pop(next(iter(self._proposals)))

@@ -1,4 +1,4 @@
-"""What can be read from a turn without a model: times, names, whether it asks."""
+"""Read a turn without a model: its times, its names, and whether it asks a question."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _QUESTION_MARKS = ("?", "？", "؟")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedTurn:
-    """What a turn says: the times it speaks of, its terms (uint32), whether it asks, the names in it."""
+    """The contents of a turn: the times and the names in it, its terms (uint32), and whether it asks a question."""
 
     occurrences: tuple[Occurrence, ...]
     terms: NDArray[np.uint32]
@@ -31,14 +31,14 @@ class ExtractedTurn:
 
 
 def extract_turn(turn: Turn, known: Container[str], speakers: frozenset[str]) -> ExtractedTurn:
-    """Read a turn. ``known`` are names met before, ``speakers`` those of the conversation.
+    """Read a turn. ``known`` are names from before, ``speakers`` are those of the conversation.
 
-    Times and names are read from the opening words alone. An assistant's answer is full of both, and hardly any of
-    them happened to anybody; its words are searched all the same.
+    Times and names are read only from the opening words. An assistant's answer is full of both, and few of them
+    happened to anybody. The words of the answer can still be searched.
     """
     first = turn.parts[0]
     occurrences = _find_occurrences(first)
-    # The dates that relative words mean are searched along with the words themselves.
+    # Relative words such as "yesterday" can also be found by the dates that they mean.
     searched = [*(part.text for part in turn.parts), *(describe_interval(o.interval) for o in occurrences)]
     return ExtractedTurn(
         occurrences=occurrences,
@@ -51,7 +51,7 @@ def extract_turn(turn: Turn, known: Container[str], speakers: frozenset[str]) ->
 
 
 def make_item(turn: Turn, extracted: ExtractedTurn, tokens: int) -> Item:
-    """The item that a turn is kept as; ``tokens`` is what its text costs."""
+    """Return the item of a turn. ``tokens`` is the number of tokens of its text."""
     first = turn.parts[0].message
     return Item(
         id=turn.id,
@@ -61,7 +61,7 @@ def make_item(turn: Turn, extracted: ExtractedTurn, tokens: int) -> Item:
         speaker=first.speaker,
         sources=tuple(part.message.id for part in turn.parts),
         mentioned=first.at,
-        # Not the moment of writing: a turn made anew after forgetting was known as long as its messages.
+        # Not the time of writing: a turn may be made again after forgetting, but its messages were known before.
         recorded=max(part.message.recorded for part in turn.parts),
         order=turn.order,
         tokens=tokens,

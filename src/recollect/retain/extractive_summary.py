@@ -1,7 +1,7 @@
-"""What a segment is about, by rule and without a model: an extract, which says that it is one (E-mem, section 3.2).
+"""Summarise a segment by rule and without a model. The summary says that it is an extract (E-mem, section 3.2).
 
-The paper has a model summarise every segment. Where there is none, or until it has come to that, a segment is found by
-its speakers, its period, the names in it and its most central sentences, word for word.
+In the paper, a model summarises every segment. Until a model has done so, a segment is found by its extract. The
+extract has the speakers, the period, the names and the most central sentences, word for word.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?…])[\"'”’)\]]?\s+|(?<=[。！�
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence under its speaker's name, its terms, and what it costs in tokens."""
+    """A sentence with its speaker's name before it, its terms, and its number of tokens."""
 
     text: str
     terms: frozenset[int]
@@ -47,17 +47,17 @@ class Sentence:
 
 
 def make_summary_id(number: int) -> str:
-    """The id of a segment's summary: a better one takes the place of an earlier one."""
+    """Return the id of a segment's summary. A better summary has the same id and replaces the earlier one."""
     return f"summary:{number}"
 
 
 def extract_summary(segment: Segment, messages: Sequence[StoredMessage], known: Container[str]) -> Item:
-    """A segment's extract. ``messages`` are those of the segment, in order; ``known`` are names met before."""
+    """Return a segment's extract. ``messages`` are those of the segment, in order. ``known`` are names from before."""
     return make_summary_item(segment, messages, _extract_text(segment, messages, known), label=EXTRACTIVE)
 
 
 def make_summary_item(segment: Segment, messages: Sequence[StoredMessage], text: str, *, label: str) -> Item:
-    """The item that a segment's summary is kept as; ``label`` says who made it."""
+    """Return the item of a segment's summary. ``label`` says who made it."""
     return Item(
         id=make_summary_id(segment.number),
         kind=ItemKind.SUMMARY,
@@ -67,7 +67,7 @@ def make_summary_item(segment: Segment, messages: Sequence[StoredMessage], text:
         speaker="",
         sources=tuple(message.id for message in messages),
         mentioned=messages[-1].at,
-        # Not the moment of writing: what is made anew after forgetting was known as long as its messages.
+        # Not the time of writing: a summary may be made again after forgetting, but its messages were known before.
         recorded=max(message.recorded for message in messages),
         order=segment.number,
         tokens=count_tokens(text),
@@ -75,7 +75,7 @@ def make_summary_item(segment: Segment, messages: Sequence[StoredMessage], text:
 
 
 async def index_summaries(items: Sequence[Item], embedder: Embedder) -> tuple[IndexedItem, ...]:
-    """Summaries with what they are found by.
+    """Return summaries with their vectors and terms.
 
     Raises:
         ModelUnavailable: the embedder could not be reached.
@@ -96,11 +96,11 @@ def _extract_text(segment: Segment, messages: Sequence[StoredMessage], known: Co
 
 
 def select_central(sentences: Sequence[Sentence], tokens: int) -> list[Sentence]:
-    """The sentences that say most of what is said often, in so many tokens, in the order in which they were said.
+    """Return the most central sentences that fit into ``tokens`` tokens, in the order in which they were said.
 
-    A term weighs the root of how many sentences it is in, and counts once: what one sentence has said is nothing new in
-    another. Sentences are compared by the weight of their terms over the root of their number, so that a long one wins
-    by saying more, but not by its length alone.
+    The weight of a term is the square root of the number of sentences that contain it. A term counts only once, because
+    a second sentence with it says nothing new. The score of a sentence is the weight of its terms, divided by the
+    square root of their number. So a long sentence wins if it says more, but not because it is long.
     """
     counts = Counter(term for sentence in sentences for term in sentence.terms)
     weights = {term: sqrt(count) for term, count in counts.items()}
@@ -126,7 +126,7 @@ def _score_sentence(sentence: Sentence, weights: Mapping[int, float]) -> float:
 def _split_sentences(said: Iterable[tuple[StoredMessage, str]]) -> list[Sentence]:
     parts = [(message.speaker, sentence) for message, words in said for sentence in _split_words(words)]
     texts = [f"{_shorten_name(speaker)}: {sentence}" for speaker, sentence in parts]
-    # That they address each other says nothing of what they speak of.
+    # Speakers' names in the sentences show whom they address, and not what they speak of.
     addressed = frozenset(extract_terms(" ".join({speaker for speaker, _ in parts})).tolist())
     return [
         Sentence(text=text, terms=frozenset(extract_terms(sentence).tolist()) - addressed, tokens=tokens)
@@ -135,7 +135,7 @@ def _split_sentences(said: Iterable[tuple[StoredMessage, str]]) -> list[Sentence
 
 
 def _split_words(words: str) -> Iterator[str]:
-    """A message's sentences, long ones cut short."""
+    """Yield a message's sentences. Long ones are cut."""
     for part in _SENTENCE_END.split(words):
         sentence = " ".join(part.split())
         if len(sentence) > _LONGEST_SENTENCE:
@@ -161,7 +161,7 @@ def _format_day(at: datetime) -> str:
 
 
 def _list_names(said: Sequence[tuple[StoredMessage, str]], known: Container[str]) -> list[str]:
-    """Who and what is spoken of most, but for the speakers."""
+    """Return the most frequent names, without those of the speakers."""
     speakers = frozenset(message.speaker for message, _ in said)
     themselves = {part for speaker in speakers for part in (speaker.casefold(), *speaker.casefold().split())}
     found = find_names("\n".join(words for _, words in said), speakers, known)

@@ -1,4 +1,4 @@
-"""Storing facts that a user gives: items of kind triple, embedded, with the entities that they name."""
+"""Store facts that a user gives, as items of kind triple, with vectors and the entities that they name."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ _MOMENT = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactChanges:
-    """The changes that store facts; ``ids`` are those of the items that keep them, new or not, in order."""
+    """The changes that store facts. ``ids`` are the ids of all items of the facts, new or not, in order."""
 
     changes: Changeset
     ids: tuple[str, ...]
 
 
 class FactEncoder:
-    """Derives what stores given facts. No model is called, but the embedder.
+    """Derives the changes that store given facts. It calls no model except the embedder.
 
     Args:
-        embedder: the one the bank's vectors come from.
-        names: what the bank knows, shared with whoever else derives changes to it.
+        embedder: the embedder of the bank's vectors.
+        names: the names that the bank knows. All objects that derive changes to the bank share them.
     """
 
     def __init__(self, embedder: Embedder, names: DirectoryCache | None = None) -> None:
         self._embedder, self._names = embedder, names or DirectoryCache()
 
     async def encode(self, facts: Sequence[Fact], *, reader: StoreReader, now: datetime) -> FactChanges:
-        """Derive what to store of facts; those that the bank has already are left out.
+        """Derive the changes that store facts. Facts that the bank already has are left out.
 
         Raises:
-            InvalidInput: a source is no message of the bank, or an id is taken by another fact.
+            InvalidInput: a source is not a message of the bank, or another fact has the same id.
             ModelUnavailable: the embedder could not be reached.
         """
         known = await reader.look_up([], [])
@@ -87,7 +87,7 @@ def _item(fact: Fact, n: int, messages: Mapping[str, StoredMessage], now: dateti
     sources = tuple(dict.fromkeys(fact.sources))
     missing = [id_ for id_ in sources if id_ not in messages]
     if missing:
-        raise InvalidInput(f"the source {missing[0]!r} of a fact is no message of this bank; retain the message first")
+        raise InvalidInput(f"the source {missing[0]!r} of a fact is not a message of this bank; retain it first")
     said = [messages[id_] for id_ in sources]
     assert fact.id is not None
     start, end = split_bounds(fact.occurred)
@@ -111,7 +111,7 @@ def _drop_known(items: Sequence[Item], known: Mapping[str, Item]) -> list[Item]:
     """Return the items that are new, each once.
 
     Raises:
-        InvalidInput: an id is taken by a fact that says something else.
+        InvalidInput: a fact that says something else has the same id.
     """
     new: dict[str, Item] = {}
     for item in items:
@@ -119,15 +119,16 @@ def _drop_known(items: Sequence[Item], known: Mapping[str, Item]) -> list[Item]:
         if other is None:
             new[item.id] = item
         elif (other.triple, other.text, other.sources) != (item.triple, item.text, item.sources):
-            raise InvalidInput(f"the fact {item.id!r} is there already and says something else; give another id")
+            raise InvalidInput(f"the fact {item.id!r} exists already and says something else; use another id")
     return list(new.values())
 
 
 def split_bounds(occurred: Interval | None) -> tuple[Interval | None, Interval | None]:
-    """Return when something began and when it ended, each as exact as the precision says; ``None`` is open.
+    """Return the start and the end of something, each as exact as its precision. ``None`` is open.
 
-    A stretch of years, months or days begins in its first and ends in its last. Of any other precision, one with both
-    ends is a point in time, and stands in both places; a range is known to the moment.
+    For years, months and days, these are the first and the last year, month or day. For a range, an instant or an
+    interval with an open end, they are moments. Any other interval counts as a point in time, and is both start and
+    end.
     """
     if occurred is None:
         return None, None
@@ -142,7 +143,7 @@ def split_bounds(occurred: Interval | None) -> tuple[Interval | None, Interval |
 
 
 def _find_last_moment(occurred: Interval) -> datetime:
-    """Return the last moment within: an end is excluded."""
+    """Return the last moment of an interval. Its end is not a part of it."""
     assert occurred.end is not None
     if occurred.end == occurred.start:
         return occurred.end

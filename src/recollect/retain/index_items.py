@@ -1,7 +1,8 @@
-"""Weaving what a model made into a bank: vectors, terms, entities, links (Hindsight, sections 4.1.3 and 4.1.4).
+"""Index items that a model made: add vectors, terms, entities and links (Hindsight, sections 4.1.3 and 4.1.4).
 
-Facts, opinions, observations, episodes and semantic facts are linked among themselves. A turn is always most like the
-fact that was made of it, and was always said at that moment: its links would take the place of those that lead further.
+Facts, opinions, observations, episodes and semantic facts are linked only to each other. A turn is always the most
+similar to the fact that was made of it, and was always said at the same moment. Its links would take the place of more
+useful links.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ from recollect.text.tokens import count_all
 
 INDEXED_KINDS: Final = (ItemKind.FACT, ItemKind.OPINION, ItemKind.OBSERVATION, ItemKind.EPISODE, ItemKind.SEMANTIC)
 
-_SPARE: Final = 8  # times as many as are linked are looked at: an arm's notion of near in time is wider than ours
-_OWN_MEANING: Final = Weights(surroundings=0.0)  # equation 5 compares items, not where they stand
+_SPARE: Final = 8  # so many times more are searched than linked: an arm's limit in time is wider than ours
+_OWN_MEANING: Final = Weights(surroundings=0.0)  # equation 5 compares items without their surroundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemDraft:
-    """An item that is to be stored; its ``tokens`` are counted when it is woven in.
+    """An item that is to be stored. Its ``tokens`` are counted when it is indexed.
 
-    ``embedded`` is what it is found by, in meaning and in words (:func:`embedded_text`); ``names`` are the surface
+    ``embedded`` is the text by whose meaning and words it is found (:func:`embedded_text`). ``names`` are the surface
     forms in it, of which the first :data:`recollect.retain.extract.MOST_NAMES` count.
     """
 
@@ -56,14 +57,14 @@ class ItemDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Neighbours:
-    """What stands near a draft in the bank: items by time, ids and cosines by meaning, the most alike first."""
+    """The items in the bank near a draft: items by time, and ids with cosines by meaning, the most similar first."""
 
     in_time: tuple[Item, ...]
     in_meaning: tuple[tuple[str, float], ...]
 
 
 def find_moment(item: Item) -> datetime:
-    """Where an item stands in time: in the middle of when it happened, else when it was said."""
+    """Return the moment of an item: the middle of the time when it happened, or else the time when it was said."""
     return item.mentioned if item.occurred is None else item.occurred.midpoint
 
 
@@ -76,9 +77,9 @@ async def index_items(
     links: LinkSettings,
     resolve: ResolveSettings,
 ) -> Changeset:
-    """Embed drafts, say which entities their names mean (equation 2), and link them (equations 3, 4 and 5).
+    """Embed drafts, decide which entities their names mean (equation 2), and link them (equations 3, 4 and 5).
 
-    A draft whose id the bank has takes the older one's place, and is linked as if that were not there.
+    If the bank has a draft's id, the draft replaces the older item, and is linked as if that item were not there.
 
     Raises:
         ModelUnavailable: the embedder could not be reached.
@@ -124,7 +125,7 @@ def _list_names(draft: ItemDraft) -> list[NameOccurrence]:
 async def _make_links(
     indexed: Sequence[IndexedItem], resolution: Resolution, reader: StoreReader, settings: LinkSettings
 ) -> tuple[Link, ...]:
-    # Older selves of the batch must not take the place of others.
+    # Older versions of the batch's items must not take the place of other items.
     own = frozenset(entry.item.id for entry in indexed)
     near = [await _find_neighbours(entry, own, reader, settings) for entry in indexed]
     return (
@@ -157,13 +158,13 @@ def _pair_scores(hits: Hits, items: dict[int, Item]) -> list[tuple[Item, float]]
 
 
 def _make_temporal_links(items: Sequence[Item], timely: Sequence[Sequence[Item]], settings: LinkSettings) -> list[Link]:
-    """Each item to those nearest in time (equation 4), in the bank and before it in the batch."""
+    """Link each item to the items nearest in time (equation 4), in the bank and before it in the batch."""
     links: list[Link] = []
     for at, item in enumerate(items):
         others = [*timely[at], *items[:at]]
         moment = find_moment(item)
         others.sort(key=lambda other: abs(find_moment(other) - moment), reverse=True)
-        # The links of a line go to the last before its end: those are the nearest.
+        # Links go to the last items before the end of the line. The sort puts the nearest there.
         links.extend(make_temporal_links([_place_in_time(item)], [_place_in_time(other) for other in others], settings))
     return links
 
@@ -175,7 +176,7 @@ def _place_in_time(item: Item) -> Item:
 async def _load_recent(
     resolution: Resolution, own: frozenset[str], reader: StoreReader, settings: LinkSettings
 ) -> dict[str, list[str]]:
-    """For each entity the items that mention it, those that were said last first."""
+    """Return, for each entity, the items that mention it, the most recent first."""
     recent: dict[str, list[str]] = {}
     for entity in sorted({mention.entity for mention in resolution.mentions}):
         found = await reader.items_of(INDEXED_KINDS, entity=entity, limit=settings.entity + len(own))

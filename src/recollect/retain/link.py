@@ -1,4 +1,4 @@
-"""Links between new items and what is there (Hindsight, section 4.1.4), bounded so that a write's cost stays flat."""
+"""Link new items to each other and to stored items (Hindsight, section 4.1.4). The cost of a write stays constant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recollect.domain.links import Link, LinkKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSettings:
-    """How many links an item gets: to how many before it in time, to how many like it, to how many of an entity."""
+    """The number of links of an item: to items before it in time, to similar items, and to items of each entity."""
 
     temporal: int = 2
     temporal_sigma: timedelta = timedelta(days=1)
@@ -27,7 +27,7 @@ class LinkSettings:
 
 
 def make_temporal_links(items: Sequence[Item], before: Sequence[Item], settings: LinkSettings) -> Iterator[Link]:
-    """Each item to those last before it (equation 4): weight ``exp(-dt / sigma)``."""
+    """Yield links from each item to the last items before it (equation 4). The weight is ``exp(-dt / sigma)``."""
     line = [*before, *items]
     for at in range(len(before), len(line)):
         for earlier in line[max(0, at - settings.temporal) : at]:
@@ -40,7 +40,10 @@ def make_temporal_links(items: Sequence[Item], before: Sequence[Item], settings:
 def make_semantic_links(
     items: Sequence[IndexedItem], nearest: Sequence[Sequence[tuple[str, float]]], settings: LinkSettings
 ) -> Iterator[Link]:
-    """Each item to those most like it, in the bank and before it in the batch (equation 5): weight the cosine."""
+    """Yield links from each item to the most similar ones, in the bank and before it in the batch (equation 5).
+
+    The weight is the cosine.
+    """
     if not items:
         return
     among = _find_similar([entry.vector for entry in items], settings.semantic_threshold)
@@ -53,7 +56,10 @@ def make_semantic_links(
 
 
 def _find_similar(vectors: Sequence[NDArray[np.float32]], threshold: float) -> dict[int, list[tuple[int, float]]]:
-    """For each vector those before it with a cosine of at least the threshold: their places and cosines."""
+    """Return, for each vector, the vectors before it with a cosine of at least ``threshold``.
+
+    Each is given as its place and its cosine.
+    """
     matrix = np.stack(vectors)
     cosines = matrix @ matrix.T
     alike: dict[int, list[tuple[int, float]]] = {}
@@ -68,9 +74,12 @@ def _find_similar(vectors: Sequence[NDArray[np.float32]], threshold: float) -> d
 def make_entity_links(
     mentions: Iterable[Mention], recent: Mapping[str, Sequence[str]], settings: LinkSettings
 ) -> Iterator[Link]:
-    """Each item to the last ones that mention the same entity (equation 3): weight 1, the entity as label."""
+    """Yield links from each item to the last ones that mention the same entity (equation 3).
+
+    The weight is 1, and the label is the entity.
+    """
     last = {entity: list(items) for entity, items in recent.items()}
-    # An item that names an entity twice, in other words, is linked once.
+    # An item may name an entity twice, in different words. It is linked once.
     for entity, source in dict.fromkeys((mention.entity, mention.item) for mention in mentions):
         others = [item for item in last.get(entity, ()) if item != source]
         for target in others[: settings.entity]:

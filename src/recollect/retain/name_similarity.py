@@ -1,4 +1,4 @@
-"""How alike two names are: the string term of equation 2 (Hindsight, section 4.1.3), and what forbids a merge."""
+"""Compare two names: the string term of equation 2 (Hindsight, section 4.1.3), and what forbids a merge."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from recollect.retain.directory import LONG_WORD
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolveSettings:
-    """The weights of equation 2 and what a merge needs. All but ``sigma`` are shares in [0, 1].
+    """The weights of equation 2 and the conditions of a merge. All except ``sigma`` are shares in [0, 1].
 
-    ``alpha``, ``beta`` and ``gamma`` weigh string similarity, co-occurrence and nearness in time; ``sigma`` is how
-    long after its last mention an entity's nearness has fallen to 1/e. A merge needs a score of ``threshold`` and a
-    lead of ``margin`` over the next entity. A spelling mistake leaves ``whole`` of the name and ``word`` of the word
-    it is in alike. ``fuller`` is the string similarity of a known "Ada" with a new "Ada Lovelace": a new surname
-    may bring a new person, so that it takes nearness or company as well; the other way round it is 1.
+    ``alpha``, ``beta`` and ``gamma`` are the weights of string similarity, co-occurrence and nearness in time. An
+    entity's nearness falls to 1/e in the time ``sigma`` after its last mention. A merge needs a score of ``threshold``
+    and a lead of ``margin`` over the next entity. With a spelling mistake, the whole names must have a similarity of
+    ``whole``, and the words with the mistake one of ``word``. ``fuller`` is the string similarity of a known "Ada" with
+    a new "Ada Lovelace". It is below 1 because a new surname may bring a new person, so nearness in time or a common
+    company is needed too. In the other direction, the similarity is 1.
     """
 
     alpha: float = 0.6
@@ -37,8 +38,9 @@ class ResolveSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameSimilarity:
-    """How alike two names are, in [0, 1]; ``is_part``: one is a shorter form of the other; ``is_fuller``: of the new
-    one.
+    """The similarity of two names, in [0, 1].
+
+    ``part`` is true if one name is a shorter form of the other. ``fuller`` is true if the new one is the longer one.
     """
 
     string: float
@@ -47,9 +49,9 @@ class NameSimilarity:
 
 
 def find_most_similar(key: str, names: Iterable[str], settings: ResolveSettings) -> NameSimilarity | None:
-    """The best likeness of a normalised name to an entity's names; ``None`` where there is none.
+    """Return the best similarity of a normalised name to an entity's names, or ``None`` if no name is similar.
 
-    A full name must agree with every full name the entity has: "Ada Byron" is not the "Ada" who is "Ada Lovelace".
+    A full name must agree with every full name of the entity. "Ada Byron" is not the "Ada" who is "Ada Lovelace".
     """
     new = _split_words(key)
     best: NameSimilarity | None = None
@@ -77,10 +79,10 @@ def _compare_names(new: tuple[str, ...], old: tuple[str, ...], settings: Resolve
 
 
 def _compare_mistyped(new: tuple[str, ...], old: tuple[str, ...], settings: ResolveSettings) -> NameSimilarity | None:
-    """Likeness of two names that differ by a mistake inside one long word; all other words must be equal.
+    """Return the similarity of two names with a mistake inside one long word. All other words must be equal.
 
-    Short words differ by a letter and are other names (Mara, Marta); so do long ones at their ends (Christina,
-    Christine; Katharina, Catharina).
+    Short words that differ by a letter are different names (Mara and Marta). Long words that differ at their ends are
+    also different names (Christina and Christine, Katharina and Catharina).
     """
     if len(new) != len(old):
         return None
@@ -90,7 +92,7 @@ def _compare_mistyped(new: tuple[str, ...], old: tuple[str, ...], settings: Reso
     one, other = differing[0]
     if not (one.isalpha() and other.isalpha()) or min(len(one), len(other)) < LONG_WORD:
         return None
-    # "Americans" and "Americas" differ at their ends too.
+    # "Americans" and "Americas" differ at their ends too, before the "s".
     if one[0] != other[0] or one[-1] != other[-1] or one.rstrip("s")[-1:] != other.rstrip("s")[-1:]:
         return None
     if OSA.normalized_similarity(one, other) < settings.word:
@@ -100,7 +102,10 @@ def _compare_mistyped(new: tuple[str, ...], old: tuple[str, ...], settings: Reso
 
 
 def _is_part(short: tuple[str, ...], full: tuple[str, ...]) -> bool:
-    """Whether a name is a shorter form of another: "Ada", "Lovelace", "A. Lovelace", "Dr. Lovelace"; "Ada Lovelace"."""
+    """Return true if a name is a shorter form of another.
+
+    "Ada", "Lovelace", "A. Lovelace" and "Dr. Lovelace" are shorter forms of "Ada Lovelace".
+    """
     titles = _TITLES.intersection(short[:1]), _TITLES.intersection(full[:1])
     if all(titles) and titles[0] != titles[1]:  # Mr. Smith, Mrs. Smith
         return False
@@ -125,7 +130,7 @@ def _split_words(key: str) -> tuple[str, ...]:
 
 
 def _find_numbers(words: Iterable[str]) -> tuple[str, ...]:
-    """The numbers in a name, roman ones too: they tell Room 101 from Room 102."""
+    """Return the numbers in a name, Roman ones too. They distinguish Room 101 from Room 102."""
     return tuple(
         number
         for word in words
@@ -137,7 +142,7 @@ def _find_numbers(words: Iterable[str]) -> tuple[str, ...]:
 _DIGITS: Final = re.compile(r"\d+")
 _ROMAN: Final = frozenset(("ii", "iii", "iv", "vi", "vii", "viii", "ix", "xi", "xii", "xiii", "xiv", "xv"))
 _TITLES: Final = frozenset(("dr", "prof", "professor", "mr", "mrs", "ms", "miss", "sir", "rev", "captain", "coach"))
-# With these a name is another one, not a fuller one: "Aunt Mary" and "Mary", "St. Mary" and "Mary".
+# A name with one of these is a different name, not a longer form: "Aunt Mary" and "St. Mary" are not "Mary".
 _KIN: Final = frozenset(
     """aunt auntie uncle grandma grandpa granny mother father sister brother cousin saint st king queen prince princess
     pope jr sr junior senior""".split()

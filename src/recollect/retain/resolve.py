@@ -1,9 +1,9 @@
-"""Entity resolution: which entity a name means (Hindsight, section 4.1.3, equation 2), and how to take it back.
+"""Resolve entities: decide which entity a name means (Hindsight, section 4.1.3, equation 2), and undo such decisions.
 
-A surface that equals a known one but for case, accents, punctuation or a possessive means the same entity: nothing is
-decided, no merge is logged. Two people of one name ("Sam" the colleague, "Sam" the cousin) can therefore not be told
-apart by these rules and are one entity. Any other surface is compared with a few candidates; it is merged into the
-best only where no veto speaks against it, and the merge is logged with its scores so that it can be undone.
+If a surface differs from a known one only by case, accents, punctuation or a possessive, it means the same entity. In
+this case nothing is decided, and no merge is logged. So these rules cannot distinguish two people of the same name
+("Sam" the colleague, "Sam" the cousin): they are one entity. Any other surface is compared with a few candidates. It is
+merged into the best one only if no veto forbids this. The merge is logged with its scores, so that it can be undone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from recollect.retain.name_similarity import NameSimilarity, ResolveSettings, fi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameOccurrence:
-    """A name found in an item; ``other_names`` are the item's other surfaces, ``at`` (aware) when it was said.
+    """A name found in an item. ``together`` are the item's other surfaces, ``at`` (aware) is the time when it was said.
 
     Raises:
         NaiveDatetime: ``at`` has no zone.
@@ -62,10 +62,10 @@ class ResolutionScores:
 def resolve_names(
     found: Sequence[NameOccurrence], directory: EntityDirectory, settings: ResolveSettings | None = None
 ) -> Resolution:
-    """Say which entity each name means, in order; a later name sees what an earlier one decided.
+    """Decide which entity each name means, in order. A later name sees the earlier decisions.
 
-    Pure: ``directory.apply`` takes the result over. Resolving a sequence at once or in parts, each applied before the
-    next, decides the same. Blank surfaces are left out.
+    The function is pure, and ``directory.apply`` applies its result. A sequence may be resolved at once or in parts,
+    each of them applied before the next. The result is the same. Blank surfaces are left out.
     """
     settings = settings or ResolveSettings()
     draft = _DirectoryDraft(directory)
@@ -92,14 +92,15 @@ def plan_undo(
     kind: EntityKind = EntityKind.OTHER,
     seen: Mapping[str, datetime] | None = None,
 ) -> UndoPlan:
-    """Plan how to give a merged surface an entity of its own; ``EntityDirectory.undo`` takes the plan over.
+    """Plan how to give a merged surface its own entity. ``Directory.undo`` applies the plan.
 
     Args:
         merge: the merge to undo.
-        mentions: the mentions of the entity it was merged into; those of other surfaces stay with it.
-        at: when it is undone (aware).
+        mentions: the mentions of the entity it was merged into. Mentions of other surfaces stay with that entity.
+        at: the time of the undoing (aware).
         kind: the kind of the new entity.
-        seen: when each item was said; without it the entity is first and last seen when it was merged.
+        seen: the time when each item was said. Without it, the time of the merge is when the entity was first and last
+            seen.
 
     Raises:
         NaiveDatetime: ``at`` has no zone.
@@ -119,7 +120,7 @@ def plan_undo(
 
 
 class _DirectoryDraft:
-    """A directory with what the batch has decided so far laid over it."""
+    """A directory together with the decisions of the current batch."""
 
     def __init__(self, directory: EntityDirectory) -> None:
         self._base = directory
@@ -162,12 +163,12 @@ class _DirectoryDraft:
         return list(dict.fromkeys((*base, *added))) if base and added else base or added
 
     def find_company(self, found: NameOccurrence, key: str) -> dict[str, str | None]:
-        """The other names of the item, normalised, with the entities they are known to mean."""
+        """Return the other names of the item, normalised, with the entities that they are known to mean."""
         keys = map(normalize_surface, found.other_names)
         return {other: self.find_owner(other) for other in keys if other and other != key}
 
     def note_mention(self, entity_id: str, found: NameOccurrence) -> None:
-        """Note that an entity was mentioned: its times, and its kind where that was not known."""
+        """Record a mention of an entity: its times, and its kind if it was unknown."""
         before = self.entity(entity_id)
         first, last = min(before.first_seen, found.at), max(before.last_seen, found.at)
         kind = found.kind if before.kind is EntityKind.OTHER else before.kind
@@ -207,7 +208,7 @@ def _assign(
     draft: _DirectoryDraft,
     settings: ResolveSettings,
 ) -> str:
-    """The entity of a surface not met before: one it is merged into, or a new one."""
+    """Return the entity of a new surface: the one into which it is merged, or a new one."""
     best = _choose_best(_score_candidates(found, key, company, draft, settings), settings)
     if best is None:
         return draft.create_entity(found, key)
@@ -229,7 +230,7 @@ def _assign(
 
 
 def _choose_best(scored: Sequence[ResolutionScores], settings: ResolveSettings) -> ResolutionScores | None:
-    """Equation 2's argmax, where it passes the threshold and leads by the margin."""
+    """Return the argmax of equation 2, if it reaches the threshold and leads by the margin."""
     ranked = sorted(scored, key=lambda one: (-one.total, one.entity))
     if not ranked or ranked[0].total < settings.threshold:
         return None
@@ -245,13 +246,13 @@ def _score_candidates(
     draft: _DirectoryDraft,
     settings: ResolveSettings,
 ) -> list[ResolutionScores]:
-    """The candidates that no veto rules out, with their scores."""
+    """Return the candidates that no veto rules out, with their scores."""
     alike: list[tuple[Entity, NameSimilarity]] = []
     for candidate in draft.find_candidates(key):
         found_likeness = find_most_similar(key, draft.list_names(candidate), settings)
         if found_likeness is not None:
             alike.append((draft.entity(candidate), found_likeness))
-    # A first name that two full names share says nothing, whatever the two are.
+    # A first name that two full names share does not decide between them.
     shared = sum(likeness.is_part and entity.kind in _PERHAPS_PEOPLE for entity, likeness in alike) > 1
     return [
         score_entity(found, entity, likeness.string, _compute_company_share(entity.id, company, draft), settings)
@@ -265,9 +266,10 @@ def _score_candidates(
 def _may_be_part(
     found: NameOccurrence, entity: Entity, likeness: NameSimilarity, company: Mapping[str, str | None]
 ) -> bool:
-    """Whether a name may be the fuller or the shorter form of an entity's: of people only ("York", "New York").
+    """Return true if a name may be a longer or a shorter form of an entity's name.
 
-    "John, meet my friend John Smith": who is mentioned by the short name too may well be another.
+    Only names of people may ("York" is not "New York"). A text may say "John, meet my friend John Smith". If the short
+    name is in the same text, the longer name may belong to another person.
     """
     people = found.kind is EntityKind.PERSON and entity.kind is EntityKind.PERSON
     return people and not (likeness.is_fuller and entity.id in company.values())
@@ -276,7 +278,7 @@ def _may_be_part(
 def score_entity(
     found: NameOccurrence, entity: Entity, string: float, cooccurrence: float, settings: ResolveSettings
 ) -> ResolutionScores:
-    """Equation 2 for one entity; nearness in time is exp(-|dt| / sigma) from the entity's last mention."""
+    """Return the terms of equation 2 for one entity. Nearness in time is exp(-|dt| / sigma) from its last mention."""
     temporal = exp(-(abs(found.at - entity.last_seen) / settings.sigma))
     return ResolutionScores(
         entity=entity.id,
@@ -288,7 +290,7 @@ def score_entity(
 
 
 def _compute_company_share(entity_id: str, company: Mapping[str, str | None], draft: _DirectoryDraft) -> float:
-    """The share of the item's other names whose entities have been mentioned together with this one."""
+    """Return the share of the item's other names whose entities have been mentioned together with this entity."""
     if not company:
         return 0.0
     met = sum(other is not None and draft.has_pair(entity_id, other) for other in company.values())

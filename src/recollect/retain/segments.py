@@ -1,8 +1,8 @@
-"""Segments as text: what a window over the raw log says (E-mem, section 3.2).
+"""Write segments as text: the words of a window over the raw log (E-mem, section 3.2).
 
-A segment is a pair of places in the log and holds no words of its own: its text is written down from the messages each
-time it is read. A message's line, ``[Mon 2023-05-08 13:56] Ada: words``, is what its tokens are counted on, by itself,
-so that the windows do not depend on how messages are split over calls.
+A segment is stored as a pair of places in the log, without any words. Its text is written from the messages each time
+it is read. Tokens are counted on each message's line separately: ``[Mon 2023-05-08 13:56] Ada: words``. So the windows
+do not depend on how messages are split over calls.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from recollect.text.time_expressions.words import ENGLISH_WEEKDAYS
 from recollect.text.tokens import PIECE_CHARACTERS, count_all
 
 CONTINUATION_MARK = "... "
-"""Stands where words were left out."""
+"""The text in place of words that were left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentSettings:
-    """How the stream is cut: windows of ``length`` tokens, each sharing ``overlap`` of them with the next.
+    """The settings of the windows over the stream: ``length`` tokens each, of which the next window shares ``overlap``.
 
-    The defaults are the paper's window of 8K tokens, and an eighth of it. Without ``summaries`` nothing but the places
-    where the windows begin and end is kept: then they are found by what was said in them alone.
+    The defaults are the paper's window of 8K tokens, and an eighth of it. Without ``summaries``, only the edges of the
+    windows are stored. Segments are then found only by the words in them.
 
     Raises:
-        InvalidInput: a window has no token, or shares all of them with the next.
+        InvalidInput: a window has no token, or shares all its tokens with the next.
     """
 
     length: int = 8192
@@ -42,20 +42,22 @@ class SegmentSettings:
 
     def __post_init__(self) -> None:
         if self.length < 1 or not 0 <= self.overlap < self.length:
-            raise InvalidInput("a segment's length is 1 token at least, and its overlap from 0 to less than that")
+            raise InvalidInput(
+                "a segment's length must be at least 1 token, its overlap at least 0 and less than its length"
+            )
 
     @property
     def stride(self) -> int:
-        """How many tokens lie between the beginnings of two windows."""
+        """Return the number of tokens between the beginnings of two windows."""
         return self.length - self.overlap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentText:
-    """A segment as it is read: the messages of which it holds some, what of each it holds, and their tokens.
+    """A segment as it is read: its messages, the part of each message that is in it, and their tokens.
 
-    ``lines`` are as many as ``messages``; one of several lines has the further ones indented. A message that the
-    segment begins in the midst of has its head repeated, which is not counted.
+    ``lines`` has one entry for each of ``messages``. If an entry has several lines, the further ones are indented. If
+    the segment begins inside a message, the head of the message is repeated. The repeated head is not counted.
     """
 
     number: int
@@ -66,12 +68,18 @@ class SegmentText:
 
     @property
     def text(self) -> str:
-        """All that it holds."""
+        """Return the whole text."""
         return "".join(self.lines)
 
 
 async def read_segment(reader: SegmentReader, number: int, *, as_of: datetime | None = None) -> SegmentText:
-    """Return the text of one segment, as :func:`read_segments` reads it."""
+    """Return a segment's text, from its messages that are left.
+
+    It is empty if no message is left, or if there is no such segment. With ``as_of``, only messages that were recorded
+    by then count. If some of a sealed segment's messages were recorded later, the text ends before them and is not
+    sealed. The text of a sealed segment never changes, unless a part of it is forgotten. The text of an open one only
+    grows.
+    """
     (text,) = await read_segments(reader, [number], as_of=as_of)
     return text
 
@@ -96,7 +104,7 @@ async def read_segments(
 
 
 def build_segment_text(segment: Segment, messages: Sequence[StoredMessage]) -> SegmentText:
-    """What a segment says, from those of its messages that there are, in order."""
+    """Return a segment's text from its remaining messages, in order."""
     counts = count_line_tokens(messages)
     held = (_count_held_tokens(segment, message, count) for message, count in zip(messages, counts, strict=True))
     return SegmentText(
@@ -109,38 +117,41 @@ def build_segment_text(segment: Segment, messages: Sequence[StoredMessage]) -> S
 
 
 def render_line(message: StoredMessage) -> str:
-    """A message in the stream: when it was said, in its own zone, who said it, its words; later lines are indented."""
+    """Return a message's line in the stream: its time in its own zone, its speaker, its words.
+
+    Later lines are indented.
+    """
     return _join_line(render_head(message), render_message(message))
 
 
 def count_line_tokens(messages: Sequence[StoredMessage]) -> list[int]:
-    """How many tokens each message's line has, in order.
+    """Return the number of tokens of each message's line, in order.
 
-    Most lines are heads and words that can be counted apart: the words were counted a moment ago, when they were
-    embedded, and nothing is put together. Other lines are counted as they stand.
+    In most lines, the head and the words can be counted separately. The words were counted a moment ago, when they were
+    embedded, so this is fast. Other lines are counted whole.
     """
     parts = [(render_head(message), render_message(message)) for message in messages]
     apart = [_can_be_counted_apart(*part) for part in parts]
     texts = [words if one else _join_line(head, words) for (head, words), one in zip(parts, apart, strict=True)]
     heads = [head[:-1] if one else "" for (head, _), one in zip(parts, apart, strict=True)]
-    ends = map(int, apart)  # one token, which stands in the text where that is the whole line
+    ends = map(int, apart)  # the end is one token, which is already in the text if that is the whole line
     return [sum(counts) for counts in zip(count_all(texts), count_all(heads), ends, strict=True)]
 
 
 def _can_be_counted_apart(head: str, words: str) -> bool:
-    """Whether a line's tokens are those of its head, those of its words and its end."""
-    short = len(head) + len(words) < PIECE_CHARACTERS  # what is longer is counted in pieces, wherever they may part it
+    """Return true if a line has exactly the tokens of its head, of its words and of its end."""
+    short = len(head) + len(words) < PIECE_CHARACTERS  # longer lines are counted in pieces, which may end anywhere
     return short and has_separable_words(words) and has_separable_words(head[:-1]) and words.splitlines() == [words]
 
 
 def cut_words(segment: Segment, message: StoredMessage) -> str:
-    """What a segment holds of a message's line, without its head."""
+    """Return the part of a message's line that is in a segment, without the head of the line."""
     start, end = _find_span(segment, message)
     return render_line(message)[max(start, len(render_head(message))) : end].strip()
 
 
 def render_head(message: StoredMessage) -> str:
-    """What a message's line begins with: when it was said and who said it."""
+    """Return the head of a message's line: the time and the speaker."""
     stamp = message.at.isoformat(sep=" ", timespec="minutes")[:16]
     return f"[{ENGLISH_WEEKDAYS[message.at.weekday()][:3]} {stamp}] {' '.join(message.speaker.split())}: "
 
@@ -151,14 +162,14 @@ def _join_line(head: str, words: str) -> str:
 
 
 def _cut_line(segment: Segment, message: StoredMessage) -> str:
-    """A message's line in a segment: from where the segment begins, under its head, and to where it ends."""
+    """Return the part of a message's line that is in a segment, under its head."""
     head, line = render_head(message), render_line(message)
     start, end = _find_span(segment, message)
     return line[:end] if start <= len(head) else f"{head}{CONTINUATION_MARK}{line[start:end].lstrip(' ')}"
 
 
 def _find_span(segment: Segment, message: StoredMessage) -> tuple[int, int]:
-    """From and to which character of its line a message is in a segment."""
+    """Return the first and the end character of a message's line in a segment."""
     line = render_line(message)
     start = find_token_offset(line, segment.start) if message.id == segment.first and segment.start else 0
     cut = message.id == segment.last and segment.end is not None
@@ -166,7 +177,7 @@ def _find_span(segment: Segment, message: StoredMessage) -> tuple[int, int]:
 
 
 def _count_held_tokens(segment: Segment, message: StoredMessage, count: int) -> int:
-    """How many of a message's tokens are in a segment."""
+    """Return the number of a message's tokens that are in a segment."""
     start = segment.start if message.id == segment.first else 0
     end = segment.end if message.id == segment.last and segment.end is not None else count
     return end - start

@@ -1,4 +1,4 @@
-"""Triples as items: how they read, when they hold, whom they name (REMem, section 3.1)."""
+"""Turn triples into items: their text, their times and their names (REMem, section 3.1)."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from recollect.text.names import find_names
 from recollect.text.time_expressions import describe_interval
 
 PLACES: Final = 1_000_000
-"""Places in a session's order between two messages: more than one can have gists or triples."""
+"""The number of places in a session's order between two messages. A message has fewer gists and triples than this."""
 
 
 def text_of(triple: Triple) -> str:
-    """A triple as it is read and searched."""
+    """Return a triple as text, to be read and searched."""
     return f"{triple.subject} {triple.predicate} {triple.object}"
 
 
 def occurrences_of(triple: Triple) -> tuple[Occurrence, ...]:
-    """When a triple holds, as one time from its start to its end; none where no time is known."""
+    """Return the time of a triple, as one time from its start to its end. It is empty if no time is known."""
     whole = _whole(triple.start, triple.end)
     return () if whole is None else (Occurrence(words=describe_interval(whole), interval=whole),)
 
 
 def _whole(start: Interval | None, end: Interval | None) -> Interval | None:
-    """From the first moment of a start to the last of an end; as exact as they are, where only one is known."""
+    """Return the time from the first moment of a start to the last of an end. One alone keeps its precision."""
     if start is None and end is None:
         return None
     if start == end:
@@ -44,9 +44,9 @@ def _whole(start: Interval | None, end: Interval | None) -> Interval | None:
 
 
 def names_in(triple: Triple, people: frozenset[str]) -> dict[str, EntityKind]:
-    """The subject and the object as far as they are names; ``people`` are the names of speakers.
+    """Return the subject and the object if they are names. ``people`` are the names of speakers.
 
-    "fence fixing" is a phrase, and no name: it means nobody, and nothing is to go because it was mentioned there.
+    "fence fixing" is a phrase and not a name. It means nobody, so no item is forgotten with a person because of it.
     """
     kinds = {phrase: _kind_of(phrase, people) for phrase in (triple.subject, triple.object)}
     return {phrase: kind for phrase, kind in kinds.items() if kind is not None}
@@ -54,13 +54,13 @@ def names_in(triple: Triple, people: frozenset[str]) -> dict[str, EntityKind]:
 
 @lru_cache(maxsize=65_536)
 def _kind_of(phrase: str, people: frozenset[str]) -> EntityKind | None:
-    before = "about "  # so that its capital does not open a sentence
+    before = "about "  # so that the capital of a phrase is not read as the beginning of a sentence
     whole = (len(before), len(before) + len(phrase))
     return next((name.kind for name in find_names(before + phrase, people) if name.span == whole), None)
 
 
 def found_in(items: Sequence[Item], people: frozenset[str]) -> Iterator[NameOccurrence]:
-    """The names in triples, as resolution takes them."""
+    """Yield the names in triples, in the form that resolution needs."""
     for item in items:
         assert item.triple is not None
         kinds = names_in(item.triple, people)

@@ -1,4 +1,4 @@
-"""Messages into turns: RecMem's units of interaction (section 3.2)."""
+"""Group messages into turns: RecMem's units of interaction (section 3.2)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from recollect.domain.items import Item
 from recollect.domain.messages import Role, StoredMessage
 
 PASSAGE_CHARACTERS = 6000
-_MOST_PASSAGES = 1_000_000  # more than a message can have: SQLite keeps at most a gigabyte in one place
+_MOST_PASSAGES = 1_000_000  # more than a message can have: SQLite stores at most a gigabyte in one value
 _CUTS = ("\n\n", "\n", ". ", " ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnPart:
-    """A message, or a passage of one that is too long to be found as a whole; ``number`` counts passages from 0."""
+    """A message, or a passage of a message that is too long to be found as a whole.
+
+    ``number`` counts passages from 0.
+    """
 
     message: StoredMessage
     text: str
@@ -25,34 +28,40 @@ class TurnPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What is indexed as one: a message with the assistant's answer to it, or one message between people."""
+    """A unit of the index: a message with the assistant's answer to it, or one message between people."""
 
     parts: tuple[TurnPart, ...]
 
     @property
     def id(self) -> str:
-        """The number stands before the message's id, which may hold any sign: so no two turns share a name."""
+        """Return the turn's id: the number of the passage and then the message's id, which may contain any character.
+
+        So no two turns have the same id.
+        """
         first = self.parts[0]
         return f"turn:{first.number}:{first.message.id}"
 
     @property
     def order(self) -> int:
-        """Sorts a session's turns; known from the first part alone, so that it outlasts what is forgotten around it."""
+        """Return the turn's place in its session.
+
+        It depends only on the first part. So it stays the same if messages around it are forgotten.
+        """
         first = self.parts[0]
         return first.message.position * _MOST_PASSAGES + first.number
 
     @property
     def text(self) -> str:
-        """The first part's words as they stand, then every answer under its speaker's name."""
+        """Return the first part's words as they are, and then every answer after its speaker's name."""
         first, *rest = self.parts
         return "\n".join([first.text, *(f"{part.message.speaker}: {part.text}" for part in rest)])
 
 
 def group_turns(messages: Sequence[StoredMessage], *, last: Turn | None) -> list[Turn]:
-    """Group a session's new messages.
+    """Group a session's new messages into turns.
 
-    An assistant's message joins the turn before it, ``last`` included, which is then given again with the answer in
-    it; every other message opens a turn. So turns do not depend on how messages are split over calls.
+    An assistant's message joins the turn before it. If this turn is ``last``, it is returned again with the answer in
+    it. Every other message begins a turn. So turns do not depend on how messages are split over calls.
     """
     turns: list[Turn] = [] if last is None else [last]
     for message in messages:
@@ -65,14 +74,20 @@ def group_turns(messages: Sequence[StoredMessage], *, last: Turn | None) -> list
 
 
 def is_answer_to(turn: Turn, part: TurnPart) -> bool:
-    """Whether a part belongs to the turn before it: an answer does, while the whole is no longer than two passages."""
+    """Return true if a part belongs to the turn before it.
+
+    An answer does, if the whole is at most two passages long.
+    """
     if part.message.role is not Role.ASSISTANT or part.number:
         return False
     return len(turn.text) + len(part.text) <= 2 * PASSAGE_CHARACTERS
 
 
 def split_parts(message: StoredMessage) -> Iterator[TurnPart]:
-    """A message as passages of at most :data:`PASSAGE_CHARACTERS`, cut where a paragraph, line or sentence ends."""
+    """Yield a message as passages of at most :data:`PASSAGE_CHARACTERS`, cut if possible after a paragraph.
+
+    Otherwise it is cut after a line, a sentence or a word, if possible.
+    """
     text = render_message(message)
     number = 0
     while len(text) > PASSAGE_CHARACTERS:
@@ -83,12 +98,12 @@ def split_parts(message: StoredMessage) -> Iterator[TurnPart]:
 
 
 def render_message(message: StoredMessage) -> str:
-    """A message's words with what its pictures show."""
+    """Return a message's words together with the captions of its pictures."""
     return message.text + render_captions(message)
 
 
 def render_captions(message: StoredMessage) -> str:
-    """What a message's pictures show, a line each."""
+    """Return the captions of a message's pictures, one on each line."""
     return "".join(f"\n[{caption}]" for caption in message.captions)
 
 
@@ -101,7 +116,7 @@ def _find_cut(text: str) -> int:
 
 
 def restore_turn(item: Item, sources: Sequence[StoredMessage]) -> Turn:
-    """The turn that a stored item holds, or what is left of it: of those messages it came from that are given."""
+    """Return the turn of a stored item. ``sources`` are those of its messages that are left."""
     by_id = {message.id: message for message in sources}
     number = int(item.id.split(":", 2)[1])
     opening, *rest = item.sources
@@ -111,7 +126,7 @@ def restore_turn(item: Item, sources: Sequence[StoredMessage]) -> Turn:
 
 
 def list_earlier_turns(turn: Turn) -> list[tuple[datetime, Turn]]:
-    """What a turn was before answers to it were recorded, and until when; the oldest first."""
+    """Return the states of a turn before its answers were recorded, each with its end time, the oldest first."""
     found: list[tuple[datetime, Turn]] = []
     known = turn.parts[0].message.recorded
     for place, part in enumerate(turn.parts):

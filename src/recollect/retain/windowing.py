@@ -1,4 +1,4 @@
-"""New messages into windows over the stream: E-mem's incremental updates (section 3.2, equations 3 and 4)."""
+"""Put new messages into windows over the stream: E-mem's incremental updates (section 3.2, equations 3 and 4)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SealedSegment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowChanges:
-    """What messages did to the windows: those that they opened or sealed, where the stream stands, what was sealed."""
+    """The result of windowing: windows that were opened or sealed, the state of the stream, and sealed segments."""
 
     segments: tuple[Segment, ...]
     stream: Stream
@@ -32,10 +32,10 @@ class WindowChanges:
 async def window_messages(
     messages: Sequence[StoredMessage], reader: SegmentReader, settings: SegmentSettings
 ) -> WindowChanges | None:
-    """Put messages into windows, after those that the bank holds and nobody has put into any; ``None`` for none.
+    """Put messages into windows, after the bank's messages that are in no window yet.
 
-    Nothing is read of what is in the windows already, unless it is sealed. Where the settings have changed, what is
-    open is sealed as it stands, and windows of the new length begin.
+    Return ``None`` if there are none. The contents of windows are read only if a window is sealed. If the settings have
+    changed, the open windows are sealed as they are, and windows of the new length begin.
     """
     fresh = (*await reader.unsegmented(), *messages)
     if not fresh:
@@ -59,9 +59,9 @@ async def window_messages(
 def advance_stream(
     stream: Stream, messages: Iterable[tuple[str, int]], started: Iterable[Segment]
 ) -> tuple[Stream, tuple[Segment, ...]]:
-    """Where the stream stands after messages (their ids and tokens), and the windows that were open before or after.
+    """Return the stream after some messages (ids and tokens), and all windows that were open at some time meanwhile.
 
-    ``started`` are those that were open before.
+    ``begun`` are the windows that were open before.
     """
     windows = {segment.number: segment for segment in started}
     last, before = stream.last, stream.tokens - stream.base
@@ -87,7 +87,7 @@ def _stream_stride(stream: Stream) -> int:
 
 
 def _list_open(stream: Stream) -> list[int]:
-    """The numbers of the windows that are open."""
+    """Return the numbers of the open windows."""
     opened = list_open_windows(stream.tokens - stream.base, length=stream.length, stride=_stream_stride(stream))
     return [stream.number + window for window in opened]
 
@@ -95,7 +95,7 @@ def _list_open(stream: Stream) -> list[int]:
 def _restart_stream(
     stream: Stream, settings: SegmentSettings, there: Iterable[Segment]
 ) -> tuple[Stream, tuple[Segment, ...]]:
-    """A stream of other windows from where it stands, and the open ones as they are sealed there."""
+    """Return a stream with new settings that begins at the current place, and the open windows, sealed there."""
     anew = Stream(
         length=settings.length,
         overlap=settings.overlap,
@@ -108,14 +108,14 @@ def _restart_stream(
 
 
 def _fill_missing(numbers: Iterable[int], there: Mapping[int, Segment], first: StoredMessage) -> list[Segment]:
-    """The open windows; one of which nothing is left in the bank begins with the first new message."""
+    """Return the open windows. A window without any message left in the bank begins with the first new message."""
     return [there.get(number) or Segment(number=number, first=first.id) for number in numbers]
 
 
 def _collect_sealed(
     changed: Iterable[Segment], kept: Mapping[int, Sequence[StoredMessage]], fresh: Sequence[StoredMessage]
 ) -> tuple[SealedSegment, ...]:
-    """The windows that were sealed, each with the messages that the bank had of it and those that are new."""
+    """Return the windows that were sealed, each with its stored and its new messages."""
     places = {message.id: place for place, message in enumerate(fresh)}
     return tuple(
         SealedSegment(

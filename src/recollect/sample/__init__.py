@@ -1,4 +1,6 @@
-"""A year of talk, with known questions: what ``recollect demo`` retains, in the evaluation's format."""
+"""The sample conversation for ``recollect demo``: a year of talk with known questions, in the format of the
+evaluation.
+"""
 
 from __future__ import annotations
 
@@ -8,5 +10,5 @@ from pathlib import Path
 
 
 def sample_path() -> AbstractContextManager[Path]:
-    """The shipped ``conversation.jsonl`` as a file, for as long as the context lasts."""
+    """Return the ``conversation.jsonl`` of the package as a file. It exists until the context ends."""
     return as_file(files(__name__) / "conversation.jsonl")

@@ -1,8 +1,8 @@
-"""What a store may offer of a bank beside the core: segments, triples, and a folder for models' states.
+"""The capabilities that a store may offer besides the core: segments, triples, and a folder for the states of models.
 
-A store declares what it offers in :attr:`StoreReader.capabilities`. A function that needs more than the core names that
-in its type (:class:`SegmentReader`, :class:`TripleReader`). Whoever holds a plain reader asks for the capability with
-``require_segments`` or ``require_triples``; where the store lacks it, the error says so.
+A store declares its capabilities in :attr:`StoreReader.capabilities`. A function that needs more than the core names
+the reader that it needs in its signature (:class:`SegmentReader`, :class:`TripleReader`). A caller with a plain reader
+asks for the capability with ``require_segments`` or ``require_triples``. If the store lacks it, the error says so.
 """
 
 from __future__ import annotations
@@ -27,29 +27,31 @@ class SegmentReader(StoreReader, Protocol):
     """A reader of a bank whose messages are put into segments (E-mem)."""
 
     async def stream(self) -> Stream | None:
-        """Where windowing stands; ``None`` where nothing was windowed yet."""
+        """Return the state of the windowing, or ``None`` if no message was put into a window yet."""
         ...
 
     async def unsegmented(self) -> list[StoredMessage]:
-        """Messages that were kept after the last one that was windowed, in the order in which they were kept."""
+        """Return the messages that were stored after the last windowed one, in the order in which they were stored."""
         ...
 
     async def segments(self, numbers: Iterable[int] | None = None) -> list[Segment]:
-        """Segments by number, or every sealed one and the active one, in order: the lowest that is open.
+        """Return the segments with these numbers in order.
 
-        One of which no message is left is none.
+        Without ``numbers``, return every sealed segment and the active one. The active segment is the open one with the
+        lowest number. A segment of which no message is left is not returned.
         """
         ...
 
     async def segments_of(self, messages: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """For each of these messages that any holds, by id, the numbers of the segments that hold some of it, in order.
+        """Return the numbers of the segments that contain at least a part of each message, by the id of the message.
 
-        Of open segments the active one alone counts; it holds all that is in the others.
+        The numbers are in order. A message that is in no segment is left out. Of the open segments only the active one
+        counts, because it contains everything that is in the others.
         """
         ...
 
     async def segment_messages(self, numbers: Iterable[int]) -> dict[int, list[StoredMessage]]:
-        """Return the messages of these segments by segment number, in the order in which the messages were kept.
+        """Return the messages of these segments by segment number, in the order in which the messages were stored.
 
         A message belongs to a segment that contains any part of it. An unknown segment has no entry.
         """
@@ -68,36 +70,36 @@ class TripleReader(StoreReader, Protocol):
         limit: int | None = None,
         offset: int = 0,
     ) -> TriplePage:
-        """Triples in scope that fit the pattern, and how many there are in all (REMem, figure 8).
+        """Return the triples in scope that match the pattern, and their total number (REMem, figure 8).
 
-        ``asc`` is by start, and among equals by end, the earliest first: a time that is known less exactly begins
-        where its first moment does, an open start comes before all others and an open end after them. ``desc`` is by
-        end, and among equals by start, the latest first: a time ends where its last moment does. Without an ordering,
-        and where both are equal, the order is that in which they were kept.
+        ``asc`` sorts by start and then by end, the earliest first. A time that is known less exactly begins at its
+        first moment. An open start comes before all other starts, and an open end after all other ends. ``desc`` sorts
+        by end and then by start, the latest first. A time ends at its last moment. Without an ordering, and if both
+        times are equal, triples are in the order in which they were stored.
         """
         ...
 
     async def count_triples(self, pattern: TriplePattern, scope: Scope, aggregation: Aggregation) -> int:
-        """How many triples fit, or how many subjects or objects they have, each counted once."""
+        """Return the number of triples that match, or the number of different subjects or objects that they have."""
         ...
 
     async def linked(
         self, items: Sequence[str], kinds: Sequence[LinkKind], scope: Scope, *, limit: int | None = None
     ) -> list[tuple[Item, float]]:
-        """Items in scope that a link of these kinds joins, either way, to any of these items.
+        """Return the items in scope that a link of these kinds connects to any of these items, in either direction.
 
-        Each once, with the weight of its heaviest link, the heaviest first and among equals what was kept first; none
-        of the items themselves.
+        Each item comes once, with the weight of its heaviest link, the heaviest first. Items of equal weight are in the
+        order in which they were stored. The given items themselves are left out.
         """
         ...
 
 
 class StateKeeper(StoreReader, Protocol):
-    """A reader of a bank that has a place for what language models derive from its words."""
+    """A reader of a bank that has a folder for the states that language models derive from its words."""
 
     @property
     def states(self) -> Path:
-        """The folder for these states; forgetting empties it."""
+        """Return the folder for these states. Forgetting empties it."""
         ...
 
 
@@ -105,7 +107,7 @@ def require_segments(reader: StoreReader) -> SegmentReader:
     """Return the reader as one that reads segments.
 
     Raises:
-        MissingCapability: its store keeps none.
+        MissingCapability: the store of the reader does not keep segments.
     """
     _require(reader, Capability.SEGMENTS)
     return cast(SegmentReader, reader)
@@ -115,22 +117,22 @@ def require_triples(reader: StoreReader) -> TripleReader:
     """Return the reader as one that reads triples.
 
     Raises:
-        MissingCapability: its store keeps none.
+        MissingCapability: the store of the reader does not keep triples.
     """
     _require(reader, Capability.TRIPLES)
     return cast(TripleReader, reader)
 
 
 def states_folder(reader: StoreReader) -> Path | None:
-    """Return the folder in which models keep their states of a bank; ``None`` where its store has no place for them."""
+    """Return the folder in which models store their states of a bank, or ``None`` if its store has no such folder."""
     return cast(StateKeeper, reader).states if Capability.STATES in reader.capabilities else None
 
 
 def require_capabilities(changes: Changeset, reader: StoreReader) -> None:
-    """Check that a store can keep all that changes hold; a store calls this before it writes.
+    """Raise an error if a store cannot keep all parts of the changes. A store calls this before it writes.
 
     Raises:
-        MissingCapability: they hold segments or triples, and the store has no place for them.
+        MissingCapability: the changes contain segments or triples, and the store cannot keep them.
     """
     if changes.segments or changes.stream is not None:
         _require(reader, Capability.SEGMENTS)
@@ -140,8 +142,8 @@ def require_capabilities(changes: Changeset, reader: StoreReader) -> None:
 
 def _require(reader: StoreReader, capability: Capability) -> None:
     if capability not in reader.capabilities:
-        offered = ", ".join(sorted(reader.capabilities)) or "nothing beside the core"
+        offered = ", ".join(sorted(reader.capabilities)) or "only the core"
         raise MissingCapability(
-            f"this needs {capability.value}, and the store of the bank {reader.name!r} keeps none "
-            f"(it offers {offered}); choose a recipe that works without, or a store that has them"
+            f"this needs {capability.value}, but the store of the bank {reader.name!r} does not keep them "
+            f"(it offers {offered}). Choose a recipe that does not need them, or a store that keeps them"
         )

@@ -1,4 +1,4 @@
-"""Writing what was derived from a reading, though others write as well: derive again until nobody was faster."""
+"""Write changes that were derived from a reading of a bank. Derive them again if another writer was faster."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from recollect.store.protocol import Store, StoreReader
 T = TypeVar("T")
 
 Derive = Callable[[StoreReader], Awaitable[Changeset]]
-"""Derives changes from the bank that it is handed.
+"""A function that derives changes from the bank that it is given.
 
-It is called again where another writer was faster. Who derives need not keep the version in mind: whoever calls it has
-taken the bank's version before the first reading, and a bank that has moved on since refuses the changes.
+It is called again if another writer was faster. The function need not track the bank's version. Its caller reads the
+version before the function reads anything, and a bank that has changed since then refuses the changes.
 """
 
 ATTEMPTS: Final = 50
 FREE_ATTEMPTS: Final = 3
-"""So many attempts are made while others write too. After that, the others in this process wait."""
+"""The number of attempts during which others may write too. After that, the other writers in this process wait."""
 
 _LONGEST_PAUSE_S: Final = 0.5
 
-# Who holds a store's lock may not be overtaken by the other tasks of this process. Without that, what takes longer to
-# derive than a message takes to be kept would never be written while a conversation is imported.
+# While a task holds a store's lock, no other task of this process can write before it. Without the lock, changes that
+# take longer to derive than a message takes to store would never be written while a conversation is imported.
 _locks: WeakKeyDictionary[Store, asyncio.Lock] = WeakKeyDictionary()
 
 
 async def retry_until_current(store: Store, write: Callable[[], Awaitable[T]]) -> T:
-    """Write what was derived from a reading of the store, again and again while somebody else was faster.
+    """Call ``write`` again and again until no other writer was faster.
 
     Raises:
-        StaleWrite: others, in other processes, kept being faster.
+        StaleWrite: writers in other processes were faster each time.
     """
     turn = _locks.setdefault(store, asyncio.Lock())
     for attempt in range(1, FREE_ATTEMPTS + 1):
@@ -58,17 +58,20 @@ async def retry_until_current(store: Store, write: Callable[[], Awaitable[T]]) -
 
 
 async def derive_changes(store: Store, derive: Derive) -> Changeset:
-    """Derive changes from the bank as it is; they are marked with the version that it had before anything was read."""
+    """Derive changes from the bank as it is now.
+
+    They are marked with the version that it had before anything was read.
+    """
     version = await store.version()
     return replace(await derive(store), expected_version=version)
 
 
 async def commit_derived(store: Store, derive: Derive) -> Changeset:
-    """Derive and commit, again and again while somebody else was faster; gives what was committed.
+    """Derive changes and commit them, again and again until no other writer was faster. Return the committed changes.
 
     Raises:
-        StaleWrite: others, in other processes, kept being faster.
-        StoreUnavailable: the disk is full, the file is read-only or locked.
+        StaleWrite: writers in other processes were faster each time.
+        StoreUnavailable: the disk is full, or the file is read-only or locked.
     """
 
     async def write() -> Changeset:

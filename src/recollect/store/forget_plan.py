@@ -1,4 +1,4 @@
-"""What forgetting messages would tear: what was made of them and of others."""
+"""The plan of a forgetting: what was made both of forgotten messages and of others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recollect.domain.segments import Segment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitSegment:
-    """A sealed segment as it would be without the messages that go, and which of its messages would be left."""
+    """A sealed segment as it would be without the forgotten messages, and the messages that would be left in it."""
 
     segment: Segment
     remaining: tuple[StoredMessage, ...]
@@ -19,14 +19,16 @@ class SplitSegment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetPlan:
-    """What a selection would tear.
+    """The plan of a forgetting: everything that would lose only a part of its sources.
 
-    ``turns`` would lose some of their messages, and ``remaining`` are the others. ``to_reread`` are messages that would
-    stay, though something else that was read from them would go: to be read again, since nothing is left of that. Items
-    that were made of other items than turns do not count: they are made anew from what is read, and from ``origins``:
-    the items that stay, though something that was made of them would go. Turns are none of these. ``used_in`` are the
-    ids of items that an opinion rested on which would go. ``segments`` are the sealed ones that would lose some of
-    their messages, but not all: their summaries go, and are made anew; no message is to be read again for that.
+    - ``turns`` would lose some of their messages, and ``left`` are their other messages.
+    - ``reread`` are messages that would stay, but would lose items that were read from them. They must be read again.
+      Items that were made of other items than turns do not count, because they are made again from what is read and
+      from ``origins``.
+    - ``origins`` are items that would stay, but would lose items that were made of them. Turns are not among them.
+    - ``grounds`` are the ids of the items on which the removed opinions rested.
+    - ``segments`` are sealed segments that would lose some of their messages, but not all. Their summaries are
+      removed and made again. No message must be read again for that.
     """
 
     version: int

@@ -1,4 +1,4 @@
-"""The names of banks: which are allowed, and which count as the same."""
+"""The names of banks: check them, and compare their spellings."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Collection
 from recollect.errors import BadBankName, BankNameTaken
 
 _NAME = re.compile(r"\w(?:[\w .@+-]{0,98}[\w@+-])?")
-_MOST_BYTES = 240  # a file's name has at most 255, endings included
+_MOST_BYTES = 240  # a file's name has at most 255 bytes, with its endings
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 
 
 def checked_name(name: str) -> str:
-    """Return the name, normalised (NFC), if it can be a file's on any system and cannot leave its folder.
+    """Return the name, normalised (NFC), if it can be a file's name on any system and cannot leave its folder.
 
     Raises:
-        BadBankName: says what is allowed.
+        BadBankName: the name is not allowed. The message says which names are.
     """
     name = unicodedata.normalize("NFC", name)
     if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or ".." in name or len(name.encode()) > _MOST_BYTES:
@@ -29,16 +29,16 @@ def checked_name(name: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return what two spellings of a name share: Unicode's canonical caseless matching.
+    """Return the key that all spellings of a name have in common, by Unicode's canonical caseless matching.
 
-    File systems differ in whether they tell "Ada" from "ada", or a letter with an accent from the same letter and a
-    combining accent. No two banks of a store may have the same key, so that a store means the same everywhere.
+    Some file systems distinguish "Ada" from "ada", or a letter with an accent from the same letter with a combining
+    accent. Others do not. No two banks of a store may have the same key, so that a store means the same everywhere.
     """
     return name.lower() if name.isascii() else _decomposed(_decomposed(name).casefold())
 
 
 def find_name(name: str, names: Collection[str]) -> str | None:
-    """Return the name if it is one of these, and ``None`` if none of them has its key.
+    """Return the name if it is among these names, or ``None`` if none of them has its key.
 
     Raises:
         BankNameTaken: one of them is the same name in another spelling.

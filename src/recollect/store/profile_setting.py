@@ -1,4 +1,4 @@
-"""A bank's profile, which it keeps as a setting."""
+"""Read and write a bank's profile, which is stored as a setting."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _KEY = "profile"
 
 
 async def read_profile(reader: StoreReader) -> Profile:
-    """The bank's profile; one with the bank's name and no leaning where none was set.
+    """Return the bank's profile. If none was set, return a neutral profile with the bank's name.
 
     Raises:
-        NotABank: what is kept cannot be read.
+        NotABank: the stored profile cannot be read.
     """
     kept = await reader.setting(_KEY)
     if kept is None:
@@ -28,5 +28,5 @@ async def read_profile(reader: StoreReader) -> Profile:
 
 
 def make_profile_setting(profile: Profile) -> tuple[str, str]:
-    """What :attr:`Changeset.settings` keeps a profile as: a key and a value."""
+    """Return the key and the value with which :attr:`Changeset.settings` stores a profile."""
     return _KEY, json.dumps(to_json(profile), ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The seam to storage: what methods may read, and what the facade and the worker may write."""
+"""The interface of storage: what methods may read, and what the facade and the worker may write."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from recollect.store.search import Search
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnd:
-    """Where a session stands: how many messages it has, and the last turn, while an answer may still join it."""
+    """The end of a session: its number of messages, and its last turn, because an answer may still join that turn."""
 
     messages: int = 0
     last: Item | None = None
@@ -36,7 +36,7 @@ class SessionEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """What a bank knew when it was looked up; ``version`` makes a commit fail if it has changed since."""
+    """The state of a bank when it was looked up. A commit with this ``version`` fails if the bank has changed since."""
 
     version: int
     author: str = ""
@@ -47,7 +47,7 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityTables:
-    """A bank's entities as resolution needs them."""
+    """The entities of a bank in the form that entity resolution needs."""
 
     version: int
     entities: tuple[Entity, ...]
@@ -58,9 +58,10 @@ class EntityTables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetSelection:
-    """What to forget: messages that meet any of these, and given facts by the ids of their items.
+    """The messages to forget: those that meet any of these conditions. ``facts`` are ids of items of given facts.
 
-    A given fact without a source is forgotten as a message would be: by an entity, and by when it was mentioned.
+    A given fact without a source is forgotten in the same way as a message: by an entity, and by the time when it was
+    mentioned.
     """
 
     messages: tuple[str, ...] = ()
@@ -72,7 +73,7 @@ class ForgetSelection:
 
 
 class Capability(StrEnum):
-    """A part of the seam that a store may leave out; see :mod:`recollect.store.capabilities`."""
+    """A part of the interface that a store may leave out. See :mod:`recollect.store.capabilities`."""
 
     SEGMENTS = "segments"
     TRIPLES = "triples"
@@ -80,9 +81,9 @@ class Capability(StrEnum):
 
 
 class StoreReader(Protocol):
-    """The core: what every store lets encoders, retrievers and responders see of a bank.
+    """The core interface: what every store shows of a bank to encoders, retrievers and responders.
 
-    What only some stores offer are the readers of :mod:`recollect.store.capabilities`.
+    The readers of :mod:`recollect.store.capabilities` add what only some stores offer.
     """
 
     @property
@@ -90,7 +91,7 @@ class StoreReader(Protocol):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What the store offers of this bank beside the core."""
+        """Return the capabilities that the store offers for this bank besides the core."""
         ...
 
     @property
@@ -110,16 +111,16 @@ class StoreReader(Protocol):
     ) -> Search:
         """Open a view of the bank for one question.
 
-        With ``tiers``, sets of kinds that have none in common, each tier is ranked as a search whose scope has these
-        kinds would rank it; the kinds of the scope do not count then.
+        ``tiers`` are sets of kinds that have no kind in common. Each tier is ranked like a search whose scope has only
+        these kinds. The kinds of the scope itself are then ignored.
         """
         ...
 
     async def nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
-        """For each vector of ``(q, dimension)`` the ids and cosines of the nearest items, best first.
+        """Return the ids and cosines of the nearest items for each vector of ``(q, dimension)``, best first.
 
-        At most ``k`` each, with cosines of at least the ``floor``. A store may look among its newest items only, so
-        that what a write costs does not grow with the bank.
+        Each vector gets at most ``k`` items, with cosines of at least ``floor``. A store may search only its newest
+        items, so that the cost of a write does not grow with the bank.
         """
         ...
 
@@ -128,40 +129,46 @@ class StoreReader(Protocol):
     async def entity_tables(self) -> EntityTables: ...
 
     async def recent_mentions(self, entities: Sequence[str], limit: int) -> dict[str, tuple[str, ...]]:
-        """For each entity the ids of the last items that mention it, the newest first."""
+        """Return, for each entity, the ids of the last ``limit`` items that mention it, the newest first."""
         ...
 
     async def messages(self, ids: Iterable[str] | None = None) -> list[StoredMessage]:
-        """Messages by id, or all, in the order in which they were kept."""
+        """Return messages by id, or all messages, in the order in which they were stored."""
         ...
 
     async def messages_of(self, sessions: Iterable[str]) -> list[StoredMessage]:
-        """The messages of these sessions, in the order in which they were kept."""
+        """Return the messages of these sessions, in the order in which they were stored."""
         ...
 
     async def sessions(self) -> list[Session]:
-        """The sessions that have messages: what began first first, and what began together by name."""
+        """Return the sessions that have messages, the earliest start first.
+
+        Sessions with the same start are sorted by name.
+        """
         ...
 
     async def adjacent_messages(self, ids: Iterable[str]) -> list[StoredMessage]:
-        """Return these messages, and the ones right before and right after each in its session, each once.
+        """Return these messages, and the messages right before and right after each one in its session.
 
-        They come in the order in which they were kept.
+        Each message comes once, in the order in which they were stored.
         """
         ...
 
     async def messages_before(self, session: str, position: int, count: int) -> list[StoredMessage]:
-        """The last messages of a session before a position, in order: at most ``count``."""
+        """Return the last messages of a session before a position, in order. There are at most ``count``."""
         ...
 
     async def find_unread(self) -> list[StoredMessage]:
-        """Messages from which nothing but turns and summaries came, and which no job names that waits or runs."""
+        """Return the messages that were not read yet: nothing but turns and summaries was derived from them.
+
+        Messages that a waiting or running job names are left out.
+        """
         ...
 
     async def items(self, ids: Iterable[str]) -> list[Item]: ...
 
     async def vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-        """The vectors that items were stored with, by their ids: float32 ``(dimension,)``; of unknown items none."""
+        """Return the stored vectors of items by their ids: float32 ``(dimension,)``. Unknown items are left out."""
         ...
 
     async def items_of(
@@ -172,34 +179,38 @@ class StoreReader(Protocol):
         superseded: bool = False,
         limit: int | None = None,
     ) -> list[Item]:
-        """Items of these kinds that mention the entity, if one is given; what was said last first.
+        """Return items of these kinds, the last mentioned first. With ``entity``, return only items that mention it.
 
-        Superseded ones are left out unless they are asked for.
+        Superseded items are left out unless ``superseded`` is true.
         """
         ...
 
     async def items_from(self, messages: Iterable[str], kinds: Sequence[ItemKind]) -> list[Item]:
-        """Items of these kinds that hold and came from any of these messages, in the order in which they were kept."""
+        """Return items of these kinds that came from any of these messages, in the order in which they were stored.
+
+        Superseded items are left out.
+        """
         ...
 
     async def entities(self, ids: Iterable[str] | None = None) -> list[Entity]:
-        """Entities by id, or all, in the order of their ids."""
+        """Return entities by id, or all entities, in the order of their ids."""
         ...
 
     async def mentions_of(self, items: Iterable[str]) -> list[Mention]:
-        """What items mention, by their ids; in the order in which the items were kept."""
+        """Return the mentions in items with these ids, in the order in which the items were stored."""
         ...
 
     async def names_in_use(self, kinds: Sequence[ItemKind], limit: int | None = None) -> list[NameInUse]:
-        """Names of entities that items of these kinds mention, all or at most ``limit``, each with its first messages.
+        """Return the names of entities that items of these kinds mention, with their first messages.
 
-        Those that most items mention come first, and among equals they are in the order of their characters. The
-        messages are those of the item that was kept first of all that mention it. What was superseded does not count.
+        There are at most ``limit`` names, if it is given. The names that most items mention come first. Names with
+        equal counts are in the order of their characters. The messages are the sources of the first stored item that
+        mentions the entity. Superseded items do not count.
         """
         ...
 
     async def setting(self, key: str) -> str | None:
-        """What :attr:`Changeset.settings` last gave a key; ``None`` where nothing did."""
+        """Return the last value that :attr:`Changeset.settings` gave a key, or ``None`` if the key was never set."""
         ...
 
     async def info(self) -> BankInfo: ...
@@ -209,35 +220,38 @@ class Store(StoreReader, Protocol):
     """A bank that can be written."""
 
     async def commit(self, changes: Changeset) -> None:
-        """Write everything in one transaction, or nothing.
+        """Write all changes in one transaction, or none of them.
 
         Raises:
-            MissingCapability: the changes hold what this store cannot keep, segments for one.
+            MissingCapability: the changes contain something that this store cannot keep, such as segments.
             StaleWrite: the bank has changed since ``changes.seen``.
-            LostLease: ``changes.settles`` is no longer this worker's.
-            StoreUnavailable: the disk is full, the file is read-only or locked.
+            LostLease: the job in ``changes.settles`` no longer belongs to this worker.
+            StoreUnavailable: the disk is full, or the file is read-only or locked.
         """
         ...
 
     async def plan_forget(self, selection: ForgetSelection) -> ForgetPlan:
-        """What forgetting these messages would leave without a turn, or unread."""
+        """Return the plan of a forgetting: everything that would lose only a part of its messages or sources."""
         ...
 
     async def forget(self, selection: ForgetSelection, remade: Changeset | None = None) -> ForgetReceipt:
-        """Remove messages and everything derived from them, and put in what is ``remade`` of torn turns: all at once.
+        """Remove messages and everything derived from them.
 
-        Links of what is remade to what goes are left out; its jobs are queued.
+        Write ``remade``, made from torn turns, in the same transaction. Links from remade items to removed items are
+        left out. The jobs in ``remade`` are queued.
 
-        Jobs about the messages lose them, and wait with what is left, as if they were new: what comes of one that runs
-        is refused. One that has no message left, or quotes one that goes, is dropped. What failed jobs keep of models'
-        replies goes, whatever they are about: it may quote anything.
+        Jobs about the removed messages lose these messages. They wait with the messages that are left, as if they were
+        new. If such a job is running, its result is refused. A job is dropped if it has no message left, or if it
+        quotes a removed message. All failed jobs lose the models' replies that they store, because a reply may quote
+        anything.
 
-        The files are cleaned of the words after that. If that is cut short, the next one who opens the bank, or forgets
-        something, does it.
+        After the transaction, the files are cleaned of the removed words. If that is interrupted, the next process that
+        opens the bank or forgets something does it.
 
         Raises:
-            StaleWrite: the bank has changed since ``remade.seen``, or turns are torn and nothing is remade of them.
-            StoreUnavailable: the bank cannot be written; it is as it was.
+            StaleWrite: the bank has changed since ``remade.seen``, or turns are torn and ``remade`` has no new versions
+                of them.
+            StoreUnavailable: the bank cannot be written. It is unchanged.
         """
         ...
 
@@ -251,12 +265,13 @@ class Store(StoreReader, Protocol):
         ignore_schedule: bool = False,
         failed_before: datetime | None = None,
     ) -> Job | None:
-        """Give the worker the job of these kinds that has been due longest; ``None`` when none is due.
+        """Give the worker the job of these kinds that has been due longest. Return ``None`` if no job is due.
 
-        It is the worker's until it settles it, and for ``lease_s`` seconds at least: after that it can be claimed
-        again, so that a job outlives its worker. One that takes its worker down each time is dead in the end. In a
-        ``ignore_schedule``, what is due later counts as due, but for what has failed and is to be tried later; of that,
-        what has used up no attempt counts as due as well where it has ``failed_before`` a moment.
+        The job belongs to the worker until the worker settles it. After ``lease_s`` seconds it can be claimed again, so
+        that a job survives the end of its worker. A job that ends its worker each time is dead after some attempts.
+
+        With ``hurry``, jobs that are due later count as due, except jobs that failed and wait for their next attempt.
+        Of these, a job counts as due if it has used up no attempt and it failed before ``failed_before``.
         """
         ...
 
@@ -270,39 +285,43 @@ class Store(StoreReader, Protocol):
         counted: bool = True,
         now: datetime,
     ) -> None:
-        """Say what became of a claimed job.
+        """Record the outcome of a claimed job.
 
-        Without an ``error`` it is done, and gone. With one it waits until ``retry_at``; without that it is dead, and
-        stays for somebody to look at, with the error and the model's ``reply`` that caused it. An attempt that is not
-        ``counted`` leaves :attr:`Job.attempts` as it was before.
+        Without an ``error`` the job is done, and it is removed. With an ``error`` it waits until ``retry_at``. With an
+        ``error`` but without ``retry_at`` it is dead. A dead job stays in the queue for inspection, with the error and
+        with the model's ``reply`` that caused it. An attempt that is not ``counted`` leaves :attr:`Job.attempts` as it
+        was before.
 
         Raises:
-            LostLease: it is no longer this worker's; nothing is changed.
+            LostLease: the job no longer belongs to this worker. Nothing is changed.
         """
         ...
 
     async def jobs(self, states: Sequence[JobState] = ()) -> list[JobRecord]:
-        """The queue, or the jobs in these states; what is due first first."""
+        """Return the jobs in the queue, or only those in these states. The job that is due first comes first."""
         ...
 
     async def blocked_reasons(self, kinds: Sequence[str], now: datetime) -> list[str]:
-        """What keeps jobs from being due after they have failed: an error for each of these kinds, at most.
+        """Return the errors that keep failed jobs from being due: at most one for each of these kinds of error.
 
-        An error's kind is what stands before its first ``": "``. Of several jobs that failed of the same, the one that
-        is due first speaks for all. What this costs does not grow with the queue: it is asked with every write.
+        The kind of an error is the text before its first ``": "``. If several jobs failed with the same kind of error,
+        the error of the job that is due first is returned. The cost does not grow with the queue, because every write
+        asks for this.
         """
         ...
 
     async def retry_job(self, job: str) -> None:
-        """Let a job that is dead or has failed wait as if it were new, for at once; one that runs is taken away.
+        """Let a dead, failed or running job wait as if it were new, and be due at once.
+
+        A running job is taken from its worker.
 
         Raises:
-            InvalidInput: no such job has this id.
+            InvalidInput: no dead, failed or running job has this id.
         """
         ...
 
     async def drop_job(self, job: str) -> None:
-        """Take a job off the queue, whatever its state; what comes of one that runs is refused.
+        """Remove a job in any state from the queue. If the job is running, its result is refused.
 
         Raises:
             InvalidInput: no job has this id.
@@ -310,15 +329,18 @@ class Store(StoreReader, Protocol):
         ...
 
     async def record(self, entries: Sequence[LedgerEntry]) -> None:
-        """Add to the ledger; it holds no words, and stays when messages are forgotten."""
+        """Add entries to the ledger.
+
+        The ledger contains no words of messages, and it stays when messages are forgotten.
+        """
         ...
 
     async def spent(self, role: str | None = None, since: datetime | None = None) -> Usage:
-        """What the ledger sums up to, of one role or all, from a moment on."""
+        """Return the sum of the ledger from the moment ``since`` on, for one role or all roles."""
         ...
 
     async def costs(self) -> list[Cost]:
-        """The ledger by operation, role and model, in that order."""
+        """Return the ledger summed up by operation, role and model, and sorted by them in that order."""
         ...
 
     async def merges(self) -> tuple[Merge, ...]: ...
@@ -326,7 +348,7 @@ class Store(StoreReader, Protocol):
     async def mentions(self, entity: str) -> tuple[Mention, ...]: ...
 
     async def split_entity(self, merge: Merge, entity: Entity, moved: Sequence[Mention]) -> None:
-        """Take a merge back: ``moved`` mentions go over to ``entity``, and ``merge`` is kept as undone."""
+        """Undo a merge: the ``moved`` mentions go to ``entity``, and ``merge`` is stored as undone."""
         ...
 
     async def replace_vectors(
@@ -337,28 +359,28 @@ class Store(StoreReader, Protocol):
         *,
         expected_version: int | None = None,
     ) -> None:
-        """Put other vectors in place of every item's, by id, in one transaction, and record whose they are.
+        """Replace the vector of every item, by id, in one transaction, and record the embedder of the new vectors.
 
         Raises:
-            StaleWrite: the bank has changed since ``expected_version``, or some item is left without a new vector.
+            StaleWrite: the bank has changed since ``seen``, or an item is left without a new vector.
         """
         ...
 
     def dump(self) -> AsyncIterator[Changeset]:
-        """The whole bank as changesets, in an order in which they can be committed.
+        """Return the whole bank as changesets, in an order in which they can be committed.
 
-        Jobs come last, and as they were when they were queued, whatever has become of them since. The ledger is left
-        out: it belongs to the place where a bank is kept, not to what it remembers.
+        Jobs come last, in the state in which they were queued, whatever their state is now. The ledger is left out,
+        because it belongs to the place where a bank is stored and not to the memory itself.
         """
         ...
 
     async def release(self) -> None:
-        """Give back what the bank holds open in this process, such as files and an index, unless it is in use.
+        """Release what the bank holds open in this process, such as files and an index, unless the bank is in use.
 
-        The next call takes it up again.
+        The next call opens it again.
         """
         ...
 
     async def close(self) -> None:
-        """Close the bank for good; later calls fail."""
+        """Close the bank for good. Later calls fail."""
         ...

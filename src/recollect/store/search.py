@@ -1,4 +1,4 @@
-"""One question's view of a bank: what arms find, and what is known of what they found."""
+"""The interface of searching: the view of a bank for one question, with the hits of arms and the signals of items."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ LINK_KINDS = tuple(LinkKind)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """What an arm found: references to items, best first, and its scores; both of shape ``(n,)``.
+    """The hits of an arm: references to items, best first, and their scores, both of shape ``(n,)``.
 
-    Of a search with tiers, the hits of the first tier come first, best first in each tier; ``sizes`` says how many are
-    of each tier, and is empty for a search without tiers. ``note`` is for the arm's line in the receipt: what a user
-    should know of how it searched.
+    In a search with tiers, the hits of the first tier come first, and the hits of each tier are sorted best first.
+    ``sizes`` are the numbers of hits of the tiers. It is empty for a search without tiers. ``note`` is for the arm's
+    line in the receipt. It tells the user how the arm searched.
     """
 
     refs: Refs
@@ -35,7 +35,7 @@ class Hits:
     sizes: tuple[int, ...] = ()
 
     def by_tier(self) -> tuple[Hits, ...]:
-        """Return the hits of each tier; all of them as one tier where the search has none."""
+        """Return the hits of each tier. If the search has no tiers, return all hits as one tier."""
         if not self.sizes:
             return (self,)
         ends = np.cumsum(self.sizes)[:-1]
@@ -55,9 +55,9 @@ def join_hits(parts: Sequence[Hits]) -> Hits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edges:
-    """Links as they are walked, one way each: from, to (references), kind and weight, all of shape ``(n,)``.
+    """Links as they are walked, each in one direction: from, to (references), kind and weight, all of shape ``(n,)``.
 
-    ``kinds`` are places in :data:`LINK_KINDS`, int8.
+    ``kinds`` are positions in :data:`LINK_KINDS`, int8.
     """
 
     origins: Refs
@@ -68,18 +68,18 @@ class Edges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriplePage:
-    """Some of the triples that were asked for, in their order, and how many there are in all."""
+    """A page of the matching triples, in their order, and the total number of matches."""
 
     items: tuple[Item, ...]
     total: int
 
 
 class SearchIndex(Protocol):
-    """How the items of a bank are searched.
+    """The search over the items of a bank.
 
-    A store whose engine searches by itself implements this over the engine; the others hand their rows to
-    :class:`recollect.store.index.memory.MemoryIndex`. ``design/store-contract.md`` says what is exact in every engine
-    and what an engine may approximate.
+    A store whose engine can search implements this over the engine. Other stores give their rows to
+    :class:`recollect.store.index.memory.MemoryIndex`. ``design/store-contract.md`` describes what is exact in every
+    engine, and what an engine may approximate.
     """
 
     async def speakers(self) -> tuple[str, ...]: ...
@@ -96,7 +96,7 @@ class SearchIndex(Protocol):
 
 
 class Search(Protocol):
-    """One question's view of a bank. Every method keeps to the scope and the tiers that it was opened with.
+    """The view of a bank for one question. Every method keeps to the scope and the tiers with which it was opened.
 
     With tiers, ``semantic``, ``lexical`` and ``temporal`` find the ``k`` best of each tier.
     """
@@ -108,18 +108,18 @@ class Search(Protocol):
     async def temporal(self, k: int) -> Hits: ...
 
     async def edges(self, refs: Refs, limit: int) -> Edges:
-        """Links of items, the ``limit`` heaviest of each, both ends in scope and in the same tier."""
+        """Return the ``limit`` heaviest links of each item. Both ends of a link are in scope and in the same tier."""
         ...
 
     async def within_time(self, refs: Refs) -> NDArray[np.bool_]:
-        """Which items overlap the time asked about (equation 13)."""
+        """Return which items overlap the time in the question (equation 13)."""
         ...
 
     async def signals(self, refs: Refs, graph: Floats) -> Signals: ...
 
     async def load(self, refs: Refs) -> list[tuple[int, Item]]:
-        """References and items in that order; items that are gone meanwhile are left out.
+        """Return references and items in the order of ``refs``. Items that were removed in the meantime are left out.
 
-        In a scope with ``as_of``, items are given as they were then (:meth:`Item.as_of`).
+        If the scope has ``as_of``, each item is returned as it was then (:meth:`Item.as_of`).
         """
         ...

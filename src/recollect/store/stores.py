@@ -1,4 +1,4 @@
-"""Where banks are kept: what an engine implements beside :class:`~recollect.store.protocol.Store`."""
+"""The interface of a place for banks: what an engine implements besides :class:`~recollect.store.protocol.Store`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recollect.store.protocol import Store
 class Stores(Protocol):
     """The banks of one place: a folder of files, or a database.
 
-    Nothing here may hold up the event loop: an engine opens, lists and erases banks in threads, or over a connection.
+    No method may block the event loop. An engine opens, lists and erases banks in threads, or over a connection.
     """
 
     async def names(self) -> tuple[str, ...]:
@@ -22,14 +22,15 @@ class Stores(Protocol):
         ...
 
     async def open(self, name: str, *, embedder: str, dimension: int, create: bool = True) -> Store:
-        """Open a bank. The same name gives the same object as long as somebody holds it and it is not closed.
+        """Open a bank.
 
-        A new bank records the embedder given; one that is there keeps its own.
+        The same name returns the same object as long as somebody has a reference to it and it is not closed. A new bank
+        records the given embedder. An existing bank keeps its own.
 
         Raises:
             BadBankName: no bank can have this name.
             BankNameTaken: a bank has this name in another spelling.
-            BankNotFound: there is no such bank, and ``create`` is false.
+            BankNotFound: the bank does not exist, and ``create`` is false.
             StoreError: the bank cannot be used.
         """
         ...
@@ -38,24 +39,24 @@ class Stores(Protocol):
         """Erase a bank with everything that was derived from it.
 
         Raises:
-            BankNotFound: there is no such bank.
+            BankNotFound: the bank does not exist.
             BankNameTaken: a bank has this name in another spelling.
-            StoreUnavailable: something could not be erased; the bank is still there.
+            StoreUnavailable: something could not be erased. The bank still exists.
         """
         ...
 
     async def banks_with_jobs(
         self, *, until: datetime | None, kinds: Collection[str] = (), banks: Collection[str] | None = None
     ) -> tuple[str, ...]:
-        """Return the banks of which a worker could claim a job by a moment, the one that is due longest first.
+        """Return the banks of which a worker could claim a job by ``until``. The bank that is due longest comes first.
 
-        This is one cheap look: it opens no bank. It may name a bank too much, such as one that cannot be read, and
-        never leaves one out, whoever wrote its jobs, and whoever was killed doing so.
+        This is a cheap look that opens no bank. It may return too many banks, such as one that cannot be read. It never
+        misses a bank, whoever wrote its jobs, and even if that process was killed meanwhile.
 
         Args:
-            until: the moment; ``None`` for any job that is not dead.
-            kinds: jobs of these kinds, or of any kind where it is empty.
-            banks: only these banks, where it is given.
+            until: the moment. ``None`` means any job that is not dead.
+            kinds: the kinds of the jobs. If it is empty, jobs of any kind count.
+            banks: the banks to look at. ``None`` means all.
         """
         ...
 
@@ -66,10 +67,11 @@ class Stores(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenLimits:
-    """How much a store holds open at a time; past that it closes the banks that were used longest ago.
+    """The limits of what a store holds open at the same time.
 
-    ``banks`` are open at most, and their indexes and caches take about ``megabytes`` at most together. A bank that is
-    in use stays open; one that was closed is opened again when it is used next.
+    Beyond them it closes the banks that were used longest ago. At most ``banks`` banks are open, and their indexes and
+    caches together take at most about ``megabytes``. A bank that is in use stays open. A closed bank is opened again
+    when it is used next.
 
     Raises:
         InvalidInput: a number is out of its range.

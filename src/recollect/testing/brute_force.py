@@ -1,4 +1,7 @@
-"""What a search must find, computed the slow and obvious way: the yardstick of the stores' contract suite."""
+"""Compute what a search must find, in the slow and obvious way.
+
+The stores' contract suite compares stores with this.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +30,14 @@ Column = dict[str, float]
 
 
 class BruteForce:
-    """Every signal of every item for one probe, by loops over the items."""
+    """Every signal of every item for one probe, computed by loops over the items."""
 
     def __init__(self, items: Sequence[IndexedItem], probe: SearchProbe) -> None:
         self._items, self._probe = sorted(items, key=lambda entry: entry.item.order), probe
         self._chains = [self._chain(entry) for entry in self._items]
 
     def arms(self, weights: Weights) -> dict[str, Column]:
-        """What each arm scores every item with."""
+        """Return the score of every item in each arm."""
         signals = self.signals()
         return {
             "semantic": _mean(signals, {"meaning": weights.meaning, "surroundings": weights.surroundings}),
@@ -45,13 +48,13 @@ class BruteForce:
         }
 
     def best(self, scores: Column, scope: Scope, k: int, *, positive: bool) -> list[tuple[str, float]]:
-        """The ``k`` best items of a scope, and their scores."""
+        """Return the ``k`` best items of a scope, and their scores."""
         open_ = [entry.item.id for entry in self._items if is_in_scope(entry.item, scope)]
         ranked = sorted(((id_, scores[id_]) for id_ in open_), key=lambda pair: -pair[1])
         return [pair for pair in ranked[:k] if pair[1] > 0 or not positive]
 
     def signals(self) -> dict[str, Column]:
-        """Signals by name, each by item id; ``graph`` is the caller's."""
+        """Return the signals by name, each by item id. ``graph`` is left to the caller."""
         probe = self._probe
         return {
             "exchange": self._bm25(lambda entry, at: self._exchange(entry, at)),
@@ -74,7 +77,7 @@ class BruteForce:
         return {entry.item.id: float(score(entry)) for entry in self._items}
 
     def _chain(self, entry: IndexedItem) -> list[IndexedItem]:
-        """The items of the same kind in the same session, in order."""
+        """Return the items of the same kind in the same session, in order."""
         key = entry.item.kind, entry.item.session
         return [other for other in self._items if (other.item.kind, other.item.session) == key]
 
@@ -106,7 +109,7 @@ class BruteForce:
 
 
 def is_in_scope(item: Item, scope: Scope) -> bool:
-    """Whether a scope lets an item through."""
+    """Return true if an item is in scope."""
     return (
         (not scope.kinds or item.kind in scope.kinds)
         and (not scope.sessions or item.session in scope.sessions)
@@ -122,7 +125,10 @@ def is_in_scope(item: Item, scope: Scope) -> bool:
 def select_triples(
     items: Iterable[Item], pattern: TriplePattern, scope: Scope, ordering: Ordering | None
 ) -> list[Item]:
-    """The triples in scope that fit a pattern, as they were then; ``items`` come in the order they were kept in."""
+    """Return the triples in scope that match a pattern, as they were at the moment of the scope.
+
+    ``items`` must be in the order in which they were stored.
+    """
     scope = replace(scope, kinds=())
     found = [item for item in items if _fits(item.triple, pattern) and is_in_scope(item, scope)]
     if ordering is Ordering.ASC:
@@ -133,7 +139,7 @@ def select_triples(
 
 
 def count_triples(found: Sequence[Item], aggregation: Aggregation) -> int:
-    """How many triples these are, or how many subjects or objects they have."""
+    """Return the number of triples, or the number of different subjects or objects that they have."""
     triples = [item.triple for item in found if item.triple is not None]
     match aggregation:
         case Aggregation.COUNT:
@@ -147,7 +153,10 @@ def count_triples(found: Sequence[Item], aggregation: Aggregation) -> int:
 def select_linked(
     items: Iterable[Item], links: Iterable[Link], ends: Collection[str], kinds: Collection[LinkKind], scope: Scope
 ) -> list[tuple[Item, float]]:
-    """What links of these kinds join to any of the ends, with the weight of the heaviest, the heaviest first."""
+    """Return the items that links of these kinds connect to any of the ends, the heaviest first, with weights.
+
+    The weight of an item is that of its heaviest link.
+    """
     weights: dict[str, float] = {}
     for link in links:
         for here, there in ((link.source, link.target), (link.target, link.source)):
@@ -174,7 +183,7 @@ def _terms(entries: Sequence[IndexedItem]) -> Counter[int]:
 
 
 def _bm25(documents: Mapping[str, Counter[int]], probe: SearchProbe) -> Column:
-    """BM25 as a share of the highest score that the probe's terms could reach."""
+    """Return BM25 scores as a share of the highest score that the probe's terms could reach."""
     mean = sum(words.total() for words in documents.values()) / max(len(documents), 1) or 1.0
     scores, most = dict.fromkeys(documents, 0.0), 0.0
     for term in probe.terms.tolist():
@@ -188,7 +197,10 @@ def _bm25(documents: Mapping[str, Counter[int]], probe: SearchProbe) -> Column:
 
 
 def _timely(item: Item, during: Interval) -> float:
-    """Nearness to the middle of a time, of what is told or of the moment it was told (equations 13, 14)."""
+    """Return how near an item is to the middle of a time (equations 13, 14).
+
+    The time that is nearest to the middle counts: one that the item speaks of, or the moment at which it was mentioned.
+    """
     return max(_closeness(time, during) for time in _times(item))
 
 

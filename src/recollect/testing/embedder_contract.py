@@ -1,4 +1,4 @@
-"""What every embedder must do: subclass, give the fixture, and pytest runs the rest.
+"""The contract of embedders. Subclass it and define the fixture, and pytest runs the rest.
 
 ::
 
@@ -29,8 +29,8 @@ ODD_TEXTS = ("", "   \n\t", "nul \x00 inside", "half a pair \ud83d", "🐕👩�
 class EmbedderContract:
     """The contract suite of embedders.
 
-    ``understands`` says whether texts of like meaning must be near each other; a model with random weights sets it
-    False. ``tolerance`` bounds how far a vector's numbers may move with the batch that it is embedded in.
+    ``understands`` is true if texts of similar meaning must be near each other. A model with random weights sets it to
+    False. ``tolerance`` is the largest change of a vector's numbers if the text is embedded in another batch.
     """
 
     understands = True
@@ -38,7 +38,7 @@ class EmbedderContract:
 
     @pytest.fixture
     def embedder(self) -> Embedder:
-        raise NotImplementedError("give the embedder under test in a fixture called embedder")
+        raise NotImplementedError("define a fixture named embedder that returns the embedder under test")
 
     def test_name_and_dimension_are_fixed(self, embedder: Embedder) -> None:
         name, dimension = embedder.name, embedder.dimension

@@ -1,4 +1,4 @@
-"""Fakes for the seams to models: deterministic, fast, the same in every process."""
+"""Fakes for the interfaces of models. They are deterministic, fast, and the same in every process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+")
 
 
 class HashEmbedder:
-    """Embeds by hashing words into signed buckets, so that texts that share words are near each other.
+    """Embeds texts by hashing their words into signed buckets, so that texts that share words are near each other.
 
     Args:
         dimension: the length of the vectors.
@@ -41,7 +41,10 @@ class HashEmbedder:
         return self._dimension
 
     async def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> Vectors:
-        """Embed texts: float32 of shape ``(len(texts), dimension)``; rows of length 1, or all 0 for no words."""
+        """Embed texts: float32 of shape ``(len(texts), dimension)``.
+
+        A row has length 1, or is all 0 for a text without words.
+        """
         vectors = np.zeros((len(texts), self._dimension), dtype=np.float32)
         for row, text in zip(vectors, texts, strict=True):
             for word in split_words(text):
@@ -52,29 +55,30 @@ class HashEmbedder:
 
 @lru_cache(maxsize=65_536)
 def _buckets(word: str, dimension: int) -> tuple[tuple[int, int], ...]:
-    """Three signed buckets of a word: an odd number, so that they never cancel each other out."""
+    """Return three signed buckets of a word. Their number is odd, so that they never cancel each other out."""
     digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=12).digest()
     numbers = (int.from_bytes(digest[at : at + 4], "big") for at in (0, 4, 8))
     return tuple(((number >> 1) % dimension, 1 if number & 1 else -1) for number in numbers)
 
 
 class OverlapReranker:
-    """Scores a passage by the share of the query's words that it has: 0 to 1."""
+    """Scores a passage by the share of the query's words that it contains: 0 to 1."""
 
     @property
     def name(self) -> str:
         return "overlap"
 
     async def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        """One score a passage, in the passages' order; 0 for all where the query has no words."""
+        """Return one score for each passage, in their order. All scores are 0 if the query has no words."""
         asked = set(split_words(query))
         return [len(asked & set(split_words(passage))) / max(len(asked), 1) for passage in passages]
 
 
 class FunctionModel:
-    """A language model that is a function: ``answer(prompt, answer_type)`` gives the value.
+    """A language model that is a function: ``answer(prompt, answer_type)`` returns the value.
 
-    The function may raise what a model may raise. ``prompts`` holds what was asked, in order; ``usage`` adds up.
+    The function may raise any error that a model may raise. ``prompts`` are the prompts so far, in order, and ``usage``
+    is their total usage.
     """
 
     def __init__(self, answer: Callable[[Prompt, type[object]], object], *, name: str = "function") -> None:
@@ -88,11 +92,11 @@ class FunctionModel:
         return self._name
 
     async def generate(self, prompt: Prompt, answer_type: type[T], *, check: ReplyCheck[T] | None = None) -> Reply[T]:
-        """Give the function's value, with tokens counted as a quarter of the characters.
+        """Return the function's value, with tokens counted as a quarter of the characters.
 
         Raises:
             InvalidReply: the value does not pass the check.
-            AssertionError: the value is not of ``answer_type``: the test is wrong, not the model.
+            AssertionError: the value is not of ``answer_type``. Then the test is wrong, not the model.
         """
         self.prompts.append(prompt)
         value = self._answer(prompt, answer_type)
@@ -107,16 +111,16 @@ class FunctionModel:
         return Reply(value=cast(T, value), usage=usage, model=self._name)
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[str]:
-        """Give the function's text, word by word."""
+        """Yield the function's text, word by word."""
         reply = await self.generate(prompt, str)
         for piece in re.findall(r"\S+\s*", reply.value):
             yield piece
 
 
 class ScriptedModel(FunctionModel):
-    """A language model that gives the replies of a list, one a call; a reply that is an exception is raised.
+    """A language model that returns the replies of a list, one for each call. A reply that is an exception is raised.
 
-    ``generate`` raises AssertionError for a reply of another type than asked for, and for a call past the end of the
+    ``generate`` raises AssertionError if a reply has another type than asked for, and for a call past the end of the
     list.
     """
 
@@ -126,7 +130,7 @@ class ScriptedModel(FunctionModel):
 
     @property
     def replies_left(self) -> int:
-        """How many replies have not been given yet."""
+        """Return the number of replies that have not been returned yet."""
         return max(len(self._replies) - len(self.prompts), 0)
 
     def _next(self, prompt: Prompt, answer_type: type[object]) -> object:
@@ -142,7 +146,7 @@ class ScriptedModel(FunctionModel):
 
 
 def _run_check(check: ReplyCheck[T] | None, value: T) -> None:
-    """Raises InvalidReply where the check does not pass."""
+    """Raise InvalidReply if the value does not pass the check."""
     if check is None:
         return
     try:
@@ -152,7 +156,7 @@ def _run_check(check: ReplyCheck[T] | None, value: T) -> None:
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text, in lower case."""
+    """Return the words of a text, in lower case."""
     return _WORD.findall(text.lower())
 
 

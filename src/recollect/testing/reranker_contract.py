@@ -1,4 +1,4 @@
-"""What every reranker must do: subclass, give the fixture, and pytest runs the rest.
+"""The contract of rerankers. Subclass it and define the fixture, and pytest runs the rest.
 
 ::
 
@@ -29,8 +29,8 @@ ODD_TEXTS = ("", "   \n\t", "nul \x00 inside", "half a pair \ud83d", "🐕👩�
 class RerankerContract:
     """The contract suite of rerankers.
 
-    ``understands`` says whether the passage with the answer must come first; a model with random weights sets it False.
-    ``tolerance`` bounds how far a score may move with the passages that it is scored beside.
+    ``understands`` is true if the passage with the answer must come first. A model with random weights sets it to
+    False. ``tolerance`` is the largest change of a score if the passage is scored together with others.
     """
 
     understands = True
@@ -38,7 +38,7 @@ class RerankerContract:
 
     @pytest.fixture
     def reranker(self) -> Reranker:
-        raise NotImplementedError("give the reranker under test in a fixture called reranker")
+        raise NotImplementedError("define a fixture named reranker that returns the reranker under test")
 
     def test_the_name_is_fixed(self, reranker: Reranker) -> None:
         name = reranker.name

@@ -1,8 +1,8 @@
-"""The contract of stores: subclass, give the fixture, and pytest (with pytest-asyncio, ``auto``) runs the rest.
+"""The contract of stores. Subclass it and define the fixture, and pytest (with pytest-asyncio, ``auto``) runs the rest.
 
-A store that is written and forgotten from, with a queue of jobs, takes :class:`StoreContract`. Segments and triples are
-skipped where the store does not declare them. A test double that only keeps and finds takes :class:`CoreContract`.
-What an engine's search does less exactly than brute force is declared as ``tolerance``.
+A store that can be written and forgotten from, and that has a queue of jobs, uses :class:`StoreContract`. Tests of
+segments and triples are skipped if the store does not declare them. A test double that only stores and finds uses
+:class:`CoreContract`. If an engine's search is less exact than brute force, ``tolerance`` declares by how much.
 
 ::
 
@@ -56,11 +56,11 @@ from recollect.testing.store_triples import TriplesContract
 
 
 class CoreContract(SearchContract):
-    """What every store does: it keeps, reads, finds and dumps."""
+    """The contract of every store: it stores, reads, finds and dumps."""
 
     @pytest.fixture
     def stores(self) -> Stores:
-        raise NotImplementedError("give an empty place for banks in a fixture called stores")
+        raise NotImplementedError("define a fixture named stores that returns an empty place for banks")
 
     @pytest.fixture
     async def store(self, stores: Stores) -> Store:
@@ -308,7 +308,7 @@ class CoreContract(SearchContract):
 
     async def test_a_dump_makes_the_same_bank_again(self, stores: Stores, store: Store) -> None:
         await store.commit(corpus())
-        # An early item that is later made of a newer one, as a merged episode is.
+        # An early item that is later remade from a newer one, like a merged episode.
         first = indexed(message(0, session="s0", position=0))
         await store.commit(Changeset(items=(replace(first, item=replace(first.item, derived_from=("turn:m89",))),)))
         replaced = Supersession(item="turn:m3", by="turn:m4", at=NOW)
@@ -378,4 +378,4 @@ class CoreContract(SearchContract):
 
 
 class StoreContract(CoreContract, ForgettingContract, JobsContract, SegmentsContract, TriplesContract):
-    """The whole contract: the core, forgetting, the queue, and segments and triples where the store declares them."""
+    """The whole contract: the core, forgetting, the queue, and segments and triples if the store declares them."""

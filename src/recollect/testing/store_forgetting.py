@@ -1,4 +1,4 @@
-"""The part of the stores' contract that is about forgetting, and what becomes of jobs then."""
+"""The part of the stores' contract about forgetting, and about jobs whose messages are forgotten."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from recollect.testing.store_material import (
 
 
 def derived(id_: str, kind: ItemKind, sources: tuple[str, ...], *origins: str) -> IndexedItem:
-    """An item that came from messages, and from other items."""
+    """Return an item that came from messages and from other items."""
     entry = indexed(message(60), seed=60)
     return replace(entry, item=replace(entry.item, id=id_, kind=kind, sources=sources, derived_from=origins))
 
 
 def given(id_: str, sources: tuple[str, ...], subject: str, mentioned: datetime) -> IndexedItem:
-    """A fact that a user gave; it stands on its own where it has no sources."""
+    """Return a fact that a user gave. Without sources it is independent of any message."""
     entry = derived(f"given:{id_}", ItemKind.TRIPLE, sources)
     triple = Triple(subject=subject, predicate="is", object="well")
     item = replace(entry.item, text=f"{subject} is well", session="", speaker="", mentioned=mentioned, triple=triple)
@@ -50,7 +50,7 @@ def given(id_: str, sources: tuple[str, ...], subject: str, mentioned: datetime)
 
 
 class ForgettingContract:
-    """Forgetting."""
+    """The contract of forgetting."""
 
     async def test_forgetting_takes_everything_derived_along(self, store: Store) -> None:
         said = [message(0, text="the dog"), message(1), message(2, session="s2", position=0)]
@@ -162,7 +162,7 @@ class ForgettingContract:
 
     async def test_what_is_left_unread_is_told_and_queued_with_the_forgetting(self, store: Store) -> None:
         said = [message(n) for n in range(5)]
-        # A fact of m0 and m1, what was made of it and of m3's, and so on; a passage of m2's turn, with m4 beside it.
+        # A fact of m0 and m1, opinions derived from it and from m3's fact, and a passage of m2's turn and m4.
         items = (
             *(indexed(one) for one in said),
             derived("both", ItemKind.FACT, ("m0", "m1")),
@@ -203,7 +203,7 @@ class ForgettingContract:
     async def test_what_took_the_place_of_another_gives_it_back(
         self, store: Store, gone: list[str], superseded: dict[str, int | None]
     ) -> None:
-        """m2 took the place of m1, and m3 that of m2."""
+        """The item of m2 superseded that of m1, and the item of m3 superseded that of m2."""
         steps = [Supersession(item=f"turn:m{n}", by=f"turn:m{n + 1}", at=NOW + timedelta(days=n + 1)) for n in (1, 2)]
         await store.commit(changes_of([message(n) for n in range(4)], supersedes=tuple(steps)))
         await store.forget(ForgetSelection(messages=tuple(gone)))
@@ -258,14 +258,14 @@ class ForgettingContract:
             "none": (),
         }
         assert {record.state for record in kept.values()} == {JobState.WAITING}
-        for id_ in ("run", "dead"):  # what is left of them is another piece of work
+        for id_ in ("run", "dead"):  # the rest of such a job is another piece of work
             cut = kept[id_]
             assert (cut.attempts, cut.error, cut.failed, cut.worker) == (0, None, None, None)
         for id_ in ("other", "none"):
             assert (kept[id_].attempts, kept[id_].failed) == (1, NOW)
             assert "dog" not in (kept[id_].error or "dog")
         assert {record.reply for record in kept.values()} == {None}
-        with pytest.raises(LostLease):  # what was derived from forgotten words must not come back
+        with pytest.raises(LostLease):  # results derived from forgotten words must not come back
             await store.commit(changes_of([message(5)], settled_job=taken["run"]))
         assert {(await running(store)).messages for _ in range(2)} == {("m2",)}
         assert (await store.forget(ForgetSelection(messages=("m2",)))).jobs == 2

@@ -1,4 +1,4 @@
-"""The part of the stores' contract that is about jobs, and about what they cost."""
+"""The part of the stores' contract about jobs and about their costs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def queued(store: Store, *jobs: Job) -> None:
 
 
 async def claimed(store: Store, worker: str = "w1", at: float = 0, *, hurry: bool = False) -> Job | None:
-    """What a worker gets so many seconds later."""
+    """Return the job that a worker gets ``at`` seconds later."""
     return await store.claim(["merge"], worker, NOW + timedelta(seconds=at), LEASE_S, ignore_schedule=hurry)
 
 
@@ -35,7 +35,7 @@ async def running(store: Store, worker: str = "w1", at: float = 0) -> Job:
 
 
 class JobsContract:
-    """Jobs and the ledger."""
+    """The contract of jobs and of the ledger."""
 
     async def test_a_job_is_claimed_once_and_again_when_its_lease_is_over(self, store: Store) -> None:
         await queued(store, MERGE)
@@ -93,7 +93,7 @@ class JobsContract:
 
         assert [await due_after(n) for n in (30, 600, 629, 700, 9_000, 20)] == [30, 600, 629, 630, 630, 630]
         job = await running(store, at=630)
-        # What is added while it runs is for its next run, which can be put off as well.
+        # Additions to a running job are for its next run, which can be delayed as well.
         assert [await due_after(n) for n in (660, 1_500)] == [660, 1_260]
         await store.settle(job, now=LATER)
         assert await due_after(1_500) == 1_260
@@ -233,7 +233,7 @@ class JobsContract:
         await store.settle(current, now=NOW)
         await queued(store, MERGE)
         await running(store, "w3")
-        for stale in (late, current):  # of the same id, but not of the same run
+        for stale in (late, current):  # they have the same id, but belong to earlier runs
             with pytest.raises(LostLease):
                 await store.settle(stale, now=NOW)
         (record,) = await store.jobs()

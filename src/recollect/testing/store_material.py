@@ -1,4 +1,4 @@
-"""What the store's contract suite writes and asks for."""
+"""The values that the stores' contract suite writes and the questions that it asks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_GRAPH = np.empty(0, dtype=np.float32)
 def message(
     at: int, *, session: str = "s1", speaker: str = "Ada", text: str = "", position: int | None = None
 ) -> StoredMessage:
-    """A message of a session; number ``at`` gives its id, time and words where those are left out."""
+    """Return a message of a session. The number ``at`` sets its id and time, and its words if they are left out."""
     return StoredMessage(
         id=f"m{at}",
         session=session,
@@ -47,7 +47,7 @@ def message(
 def indexed(
     said: StoredMessage, *, seed: int | None = None, terms: Sequence[int] = (1, 2, 3), others: Sequence[str] = ()
 ) -> IndexedItem:
-    """A turn made of one message, with a random unit vector."""
+    """Return a turn made of one message, with a random unit vector."""
     item = Item(
         id=f"turn:{said.id}",
         kind=ItemKind.TURN,
@@ -64,14 +64,14 @@ def indexed(
 
 
 def unit(seed: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    """A random vector of length 1."""
+    """Return a random vector of length 1."""
     vector = np.random.default_rng(seed).normal(size=DIMENSION).astype(np.float32)
     unit_vector: np.ndarray[tuple[int], np.dtype[np.float32]] = vector / np.float32(np.linalg.norm(vector))
     return unit_vector
 
 
 def changes_of(said: Sequence[StoredMessage], **more: object) -> Changeset:
-    """A changeset that keeps messages, a turn each, and their sessions."""
+    """Return a changeset with messages, a turn for each, and their sessions."""
     sessions = {m.session: Session(id=m.session, started=m.at) for m in reversed(said)}
     base = Changeset(sessions=tuple(sessions.values()), messages=tuple(said), items=tuple(indexed(m) for m in said))
     return replace(base, **more)  # type: ignore[arg-type]
@@ -83,7 +83,7 @@ def probe(seed: int = 0, **more: object) -> SearchProbe:
 
 
 def corpus(count: int = 90) -> Changeset:
-    """A bank with everything in it: three sessions, two kinds, three speakers, times, answers, links, entities."""
+    """Return a bank with everything: three sessions, two kinds, three speakers, times, answers, links and entities."""
     rng = np.random.default_rng(7)
     said = [
         replace(
@@ -145,7 +145,7 @@ def entities_of(ids: Sequence[str]) -> dict[str, object]:
 
 
 async def dumped(store: Store) -> list[object]:
-    """Everything a bank dumps, as comparable values in order."""
+    """Return everything that a bank dumps, as comparable values in order."""
     return [plain(value) async for part in store.dump() for value in values_of(part)]
 
 
@@ -170,7 +170,7 @@ def plain(value: object) -> object:
 
 
 async def found(search: Search, arm: str, k: int) -> list[str]:
-    """Ids of what an arm finds, best first."""
+    """Return the ids of the items that an arm finds, best first."""
     hits = await getattr(search, arm)(k)
     return [item.id for _, item in await search.load(hits.refs)]
 

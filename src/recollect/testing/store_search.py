@@ -1,4 +1,4 @@
-"""The part of the stores' contract that is about searching."""
+"""The part of the stores' contract about searching."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ Ranked = Sequence[tuple[str, float]]
 
 
 class SearchContract:
-    """Searching. ``tolerance`` is what the store's author declares; the default is an exact engine."""
+    """The contract of searching. The store's author declares ``tolerance``. The default is an exact engine."""
 
     tolerance = Tolerance()
 
     @pytest.mark.parametrize("arm", ["semantic", "lexical"])
     def test_the_engine_declares_what_is_exact(self, arm: str) -> None:
-        """Tell in the suite's own output which arms were compared with brute force only as far as declared."""
+        """Show in the suite's own output which arms were compared with brute force only as far as declared."""
         if not self.tolerance.is_exact(arm):
             pytest.skip(f"declared: the {arm} arm is not exact ({self.tolerance})")
 
@@ -75,7 +75,7 @@ class SearchContract:
         scores: Mapping[str, float],
         expected: Ranked,
     ) -> None:
-        """Compare what an arm found with brute force, as far as the tolerance asks for it."""
+        """Compare the hits of an arm with brute force, as far as the tolerance requires."""
         assert len(ids) == len(expected), arm
         close = self.tolerance.scores
         np.testing.assert_allclose([scores[id_] for id_ in ids], hits.scores, atol=close, err_msg=arm)

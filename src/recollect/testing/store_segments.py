@@ -1,4 +1,4 @@
-"""The part of the stores' contract that is about windows over the stream of messages."""
+"""The part of the stores' contract about windows over the stream of messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from recollect.testing.store_material import DIMENSION, EMBEDDER, changes_of, in
 
 STREAM = Stream(length=10, overlap=6, base=3, number=0, tokens=19, last="m7")
 
-# Two that are sealed and two that are open; m8 is in none.
+# Two segments are sealed and two are open. m8 is in none of them.
 SEGMENTS = (
     Segment(number=0, first="m0", start=2, last="m3", end=1),
     Segment(number=1, first="m2", start=0, last="m5"),
@@ -30,7 +30,7 @@ SEGMENTS = (
 
 
 class SegmentStore(SegmentReader, Store, Protocol):
-    """A store that keeps segments, and can be written."""
+    """A store that keeps segments and can be written."""
 
 
 async def filled(store: SegmentStore, segments: Sequence[Segment] = SEGMENTS) -> None:
@@ -43,11 +43,11 @@ async def ids_in(store: SegmentStore, number: int) -> list[str]:
 
 
 class SegmentsContract:
-    """Segments."""
+    """The contract of segments."""
 
     @pytest.fixture
     def segmented(self, store: Store) -> SegmentStore:
-        """The store, where it offers segments; a store that declares none skips these tests."""
+        """Return the store if it offers segments. If the store declares none, skip these tests."""
         if Capability.SEGMENTS not in store.capabilities:
             pytest.skip("the store declares no segments")
         return cast(SegmentStore, store)
@@ -129,7 +129,7 @@ class SegmentsContract:
         assert [one.id for one in await segmented.unsegmented()] == ["m8"]
 
     async def test_what_windowing_has_left_behind_is_none(self, segmented: SegmentStore) -> None:
-        """A window was open when the length changed, and everything in it was forgotten before."""
+        """A window was open when the length changed, and everything in it had been forgotten before."""
         await filled(segmented)
         await segmented.forget(ForgetSelection(messages=("m6", "m7")))
         await segmented.commit(

@@ -1,4 +1,4 @@
-"""The part of the stores' contract that is about triples, the time that items hold for, and walks along links."""
+"""The part of the stores' contract about triples, the validity of items, and walks along links."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ CONTEXT, SYNONYMY = (LinkKind.CONTEXT,), (LinkKind.SYNONYMY,)
 
 
 class TripleStore(TripleReader, Store, Protocol):
-    """A store that keeps triples, and can be written."""
+    """A store that keeps triples and can be written."""
 
 
 async def assert_as_by_hand(store: TripleStore, items: Sequence[Item], links: Sequence[Link], rng: Random) -> None:
-    """One question, drawn at random, is answered as brute force answers it."""
+    """Assert that one random question is answered as brute force answers it."""
     pattern, ordering = triple_material.pattern(rng), triple_material.ordering(rng)
     scope = triple_material.scope(rng, len(items))
     expected = brute_force.select_triples(items, pattern, scope, ordering)
@@ -64,7 +64,7 @@ async def assert_as_by_hand(store: TripleStore, items: Sequence[Item], links: Se
 
 
 def stated(number: int, triple: Triple | None, **more: object) -> IndexedItem:
-    """A triple, or a gist, read from the message of the same number."""
+    """Return a triple, or a gist, that was read from the message of the same number."""
     entry = indexed(message(number))
     kind = ItemKind.GIST if triple is None else ItemKind.TRIPLE
     item = replace(entry.item, id=f"i{number}", kind=kind, triple=triple, **more)  # type: ignore[arg-type]
@@ -85,11 +85,11 @@ async def ids_of(store: TripleStore, scope: Scope, ordering: Ordering | None = N
 
 
 class TriplesContract:
-    """Triples."""
+    """The contract of triples."""
 
     @pytest.fixture
     def stating(self, store: Store) -> TripleStore:
-        """The store, where it offers triples; a store that declares none skips these tests."""
+        """Return the store if it offers triples. If the store declares none, skip these tests."""
         if Capability.TRIPLES not in store.capabilities:
             pytest.skip("the store declares no triples")
         return cast(TripleStore, store)
@@ -150,7 +150,7 @@ class TriplesContract:
         assert len(sizes) > 4
 
     async def test_what_overlaps_a_stretch_of_time(self, stating: TripleStore) -> None:
-        """Figure 5: its start ``le`` the stretch's end, and its end ``ge`` the stretch's start."""
+        """In figure 5, the start is ``le`` the end of the stretch, and the end is ``ge`` its start."""
         stretches = {
             "before": (year(1940), year(1949)),
             "touching": (year(1940), year(1950)),
@@ -274,7 +274,7 @@ ODD_TIMES = (year(1930, ODD), between(year(1931, ODD).start, None))
 
 
 def _clock(time: Interval | None) -> list[object]:
-    """What the clocks said where a time begins and ends, and how exactly it is known."""
+    """Return the clock times at which a time begins and ends, and its precision."""
     if time is None:
         return [None]
     return [one and (one.replace(tzinfo=None), one.utcoffset()) for one in (time.start, time.end)] + [time.precision]

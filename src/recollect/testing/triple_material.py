@@ -1,4 +1,4 @@
-"""Banks of triples and questions about them, drawn at random: years, months, days and moments that often coincide."""
+"""Random banks of triples and random questions about them. Years, months, days and moments often coincide."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recollect.domain.triples import Comparison, Ordering, TimeFilter, Triple, T
 from recollect.testing.store_material import T0, changes_of, indexed, message
 
 ZONES = (UTC, timezone(timedelta(hours=5)), timezone(timedelta(hours=-9, minutes=-30)))
-ODD = timezone(timedelta(minutes=19, seconds=32))  # Amsterdam's, until 1937
+ODD = timezone(timedelta(minutes=19, seconds=32))  # the offset of Amsterdam until 1937
 PHRASES = ("E1", "e1", "E 2", " E\t2", "Ｅ3", "E3", "STRASSE", "straße", "")
 MESSAGES = 12
 
@@ -24,36 +24,36 @@ _FIRST_YEAR = 1980
 
 
 def year(number: int, zone: timezone = UTC) -> Interval:
-    """A year of a zone's calendar."""
+    """Return a year of a zone's calendar."""
     ends = (datetime(one, 1, 1, tzinfo=zone) for one in (number, number + 1))
     return Interval(start=next(ends), end=next(ends), precision=Precision.YEAR)
 
 
 def month(number: int, of: int, zone: timezone = UTC) -> Interval:
-    """A month of a year."""
+    """Return a month of a year."""
     following = datetime(of + number // 12, number % 12 + 1, 1, tzinfo=zone)
     return Interval(start=datetime(of, number, 1, tzinfo=zone), end=following, precision=Precision.MONTH)
 
 
 def date(moment: datetime) -> Interval:
-    """The day of a moment."""
+    """Return the day of a moment."""
     begins = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     return Interval(start=begins, end=begins + timedelta(days=1), precision=Precision.DAY)
 
 
 def between(start: datetime | None, end: datetime | None) -> Interval:
-    """From a moment to another."""
+    """Return the range from one moment to another."""
     return Interval(start=start, end=end, precision=Precision.RANGE)
 
 
 def moment(rng: Random, zone: timezone) -> datetime:
-    """One of few moments of few years: many drawn ones are the same, or where something else begins or ends."""
+    """Return one of few moments of few years. Many of them are equal, or are the start or the end of another time."""
     day = datetime(_FIRST_YEAR + rng.randrange(4), rng.choice((1, 6, 12)), rng.choice((1, 2, 30)), tzinfo=zone)
     return day + rng.choice((timedelta(), timedelta(hours=12), timedelta(microseconds=-1)))
 
 
 def time(rng: Random, zone: timezone) -> Interval:
-    """A time, known more or less exactly, open at an end or not."""
+    """Return a random time, known more or less exactly, which may be open at one end."""
     one, other = sorted((moment(rng, zone), moment(rng, zone)))
     return rng.choice(
         (
@@ -76,7 +76,7 @@ def maybe_time(rng: Random) -> Interval | None:
 
 
 def triple(rng: Random) -> Triple:
-    """A triple of few phrases; a point in time, a stretch, one that is open, or without a time."""
+    """Return a random triple of few phrases. Its time is a point, a stretch or an open one, or it has no time."""
     start = maybe_time(rng)
     return Triple(
         subject=rng.choice(PHRASES),
@@ -88,7 +88,7 @@ def triple(rng: Random) -> Triple:
 
 
 def entry(rng: Random, number: int) -> IndexedItem:
-    """An item: most are triples, and what is none often speaks of times."""
+    """Return a random item. Most are triples, and the others often speak of times."""
     zone = rng.choice(ZONES)
     own = triple(rng) if rng.random() < 0.7 else None
     told = rng.choice((0, 1, 4)) if own is None or rng.random() < 0.2 else 0
@@ -112,13 +112,16 @@ def entry(rng: Random, number: int) -> IndexedItem:
 
 
 def bank(rng: Random, count: int) -> Changeset:
-    """So many items, of few messages, with links between them; ids of items are ``i0``, ``i1``, and so on."""
+    """Return a bank of ``count`` items from few messages, with links between them.
+
+    Their ids are ``i0``, ``i1``, and so on.
+    """
     items = tuple(entry(rng, number) for number in range(count))
     return changes_of([message(n) for n in range(MESSAGES)], items=items, links=links(rng, [e.item.id for e in items]))
 
 
 def links(rng: Random, ids: Sequence[str]) -> tuple[Link, ...]:
-    """Links with few weights, several between the same items among them."""
+    """Return random links with few different weights. The same two items may have several links."""
     kinds = (LinkKind.CONTEXT, LinkKind.SYNONYMY, LinkKind.SEMANTIC)
     pairs = [rng.sample(ids, 2) for _ in range(3 * len(ids))] if len(ids) > 1 else []
     drawn = {(source, target, rng.choice(kinds)): rng.choice((0.5, 0.8125, 1.0)) for source, target in pairs}
@@ -126,7 +129,7 @@ def links(rng: Random, ids: Sequence[str]) -> tuple[Link, ...]:
 
 
 def time_filter(rng: Random) -> TimeFilter:
-    """A time for the start, for the end, or for both, with any two operators."""
+    """Return a random filter with a time for the start, the end, both or neither, and with any two operators."""
     operators = tuple(Comparison)
     return TimeFilter(
         start=maybe_time(rng),
@@ -137,7 +140,7 @@ def time_filter(rng: Random) -> TimeFilter:
 
 
 def scope(rng: Random, count: int) -> Scope:
-    """A scope that narrows in none or a few of all ways."""
+    """Return a random scope with none, a few or all of its restrictions."""
     narrows = rng.random() * 0.6
 
     def some() -> bool:
@@ -156,7 +159,7 @@ def scope(rng: Random, count: int) -> Scope:
 
 
 def pattern(rng: Random) -> TriplePattern:
-    """Some phrases, or none, for each place."""
+    """Return a random pattern, with some phrases or none in each place."""
 
     def phrases() -> tuple[str, ...]:
         return tuple(rng.sample((*PHRASES, "unknown"), rng.choice((0, 0, 1, 3))))

@@ -1,4 +1,4 @@
-"""Background work: claims jobs and commits what comes of them. With the facade, the only room that commits."""
+"""Do background work: claim jobs and commit their results. Only this package and the facade commit."""
 
 from recollect.worker.background import BackgroundWorker
 from recollect.worker.settings import WorkerSettings

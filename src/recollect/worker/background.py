@@ -1,4 +1,4 @@
-"""A worker beside the program that writes: it runs in the program's own event loop."""
+"""Run a worker in the event loop of the program that writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 from recollect.worker.work_report import WorkReport
 from recollect.worker.worker import Worker
 
-CLOSED = "the bank was closed while its jobs were being done; they wait for the next time"
+CLOSED = "the bank was closed while its jobs were being done. They wait until it is opened again"
 
 
 class BackgroundWorker:
@@ -20,11 +20,11 @@ class BackgroundWorker:
 
     @property
     def at_work(self) -> bool:
-        """Whether it does something, or looks for something to do."""
+        """Return true if it is doing jobs, or is looking for jobs."""
         return self._running is not None and not self._running.done()
 
     def wake(self) -> None:
-        """Say that there may be something to do; needs a running event loop."""
+        """Wake the worker, because there may be something to do. This needs a running event loop."""
         if not self._worker.automatic:
             return
         if not self.at_work:
@@ -32,11 +32,11 @@ class BackgroundWorker:
         self._worker.wake()  # before the task begins
 
     async def _run(self) -> None:
-        while self._worker.awake:  # it may have been woken while it ended
+        while self._worker.awake:  # it may have been woken while its run ended
             await self._worker.run()
 
     async def drain(self) -> tuple[str, ...]:
-        """Do everything there is, not yet due jobs included; gives what went wrong, a line a job."""
+        """Do all jobs, including those that are not due yet. Return the errors, one line for each job."""
         draining = asyncio.create_task(self._worker.drain(ignore_schedule=True), name="recollect drain")
         self._drains.add(draining)
         try:
@@ -44,12 +44,12 @@ class BackgroundWorker:
         except asyncio.CancelledError:
             if _cancelled():
                 raise
-            return (CLOSED,)  # it was not we who were cancelled, but the drain
+            return (CLOSED,)  # the drain was cancelled, not this task
         finally:
             self._drains.discard(draining)
 
     async def close(self) -> None:
-        """Stop; a job that is cut short is free for others at once."""
+        """Stop the worker. An interrupted job can be claimed by others at once."""
         tasks = [task for task in (self._running, *self._drains) if task is not None]
         self._running = None
         for task in tasks:

@@ -1,4 +1,4 @@
-"""How background work goes, and when work that failed is tried again."""
+"""The settings of background work, and the time at which failed work is tried again."""
 
 from __future__ import annotations
 
@@ -20,20 +20,23 @@ from recollect.errors import (
 )
 
 BACKOFF_GROWTH: Final = 4
-SHARE_OF_LEASE: Final = 0.9  # the rest is for committing what was derived
+SHARE_OF_LEASE: Final = 0.9  # the rest is for committing the derived changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
     """The constants of background work.
 
-    ``concurrency`` jobs of a bank are done at a time. A claimed job is nobody else's for ``lease_s`` seconds; one that
-    has not ended its calls after nine tenths of that has failed, so that no two workers are at it, and no job that
-    hangs is for ever. One that failed is tried again after ``backoff_s``, four times that, sixteen times that, at most
-    ``longest_backoff_s``; after ``attempts`` tries it is put aside, but for those in which no model could be reached,
-    of which there may be any number. An idle worker looks every ``poll_s`` seconds, or
-    when it is woken. Where it is not ``automatic``, it works only when it is told to (``wait=True``, ``Bank.work``),
-    and leaves the rest to others.
+    - ``concurrency``: the number of jobs of a bank that are done at the same time.
+    - ``lease_s``: the seconds for which a claimed job belongs to its worker alone. A job whose calls have not ended
+      after nine tenths of that has failed. So no two workers do the same job, and no job hangs forever.
+    - ``backoff_s``, ``longest_backoff_s``: a failed job is tried again after ``backoff_s``, then after four times
+      that, then after sixteen times that, and so on, but at most after ``longest_backoff_s``.
+    - ``attempts``: the number of tries after which a job is dead. Tries in which no model could be reached do not
+      count.
+    - ``poll_s``: the seconds between two looks for due jobs, if nothing wakes the worker before.
+    - ``automatic``: if it is false, the worker works only when it is asked to (``wait=True``, ``Bank.work``), and
+      leaves the rest to others.
 
     Raises:
         InvalidInput: a number is out of its range.
@@ -51,22 +54,23 @@ class WorkerSettings:
         if self.concurrency < 1 or self.attempts < 1:
             raise InvalidInput("a worker's concurrency and attempts must be at least 1")
         if min(self.lease_s, self.backoff_s, self.poll_s) <= 0:
-            raise InvalidInput("a worker's lease_s, backoff_s and poll_s must be over 0")
+            raise InvalidInput("a worker's lease_s, backoff_s and poll_s must be greater than 0")
         if self.longest_backoff_s < self.backoff_s:
             raise InvalidInput("a worker's longest_backoff_s must be at least its backoff_s")
 
     @property
     def call_timeout_s(self) -> float:
-        """Seconds that a job's calls may take."""
+        """Return the seconds that a job's calls may take."""
         return self.lease_s * SHARE_OF_LEASE
 
 
 def compute_retry_time(job: Job, error: Exception, now: datetime, settings: WorkerSettings) -> datetime | None:
-    """When a job that failed is to be tried again, always after ``now``; ``None`` for never by itself.
+    """Return when a failed job is to be tried again, always after ``now``.
 
-    A limit says itself when it opens again; where it never does, where no model can be asked, and where a bank is to be
-    opened anew, the job waits for somebody to change that, and looks again once in a while. What the store could not
-    keep, and a model that cannot be reached, is tried again until it can: the latter ever more seldom.
+    Return ``None`` if it must not be tried by itself. A limit knows when it opens again. If a limit never opens, if no
+    model can be asked, or if a bank must be opened again, somebody has to change that. The job waits, and is tried
+    again after the longest interval. A job whose changes the store could not keep, or whose model cannot be reached, is
+    tried again until it succeeds. In the latter case the intervals grow.
     """
     soonest = now + timedelta(seconds=settings.backoff_s)
     longest = now + timedelta(seconds=settings.longest_backoff_s)
@@ -84,21 +88,27 @@ def compute_retry_time(job: Job, error: Exception, now: datetime, settings: Work
 
 
 def compute_backoff_s(attempts: int, settings: WorkerSettings) -> float:
-    """Seconds between the ``attempts``-th try and the next."""
+    """Return the seconds between the ``attempts``-th try and the next."""
     growth = float(BACKOFF_GROWTH) ** min(attempts - 1, 100)
     return min(settings.backoff_s * growth, settings.longest_backoff_s)
 
 
 def uses_attempt(error: Exception) -> bool:
-    """Whether a failure uses up one of a job's attempts: what says nothing of the job itself does not."""
+    """Return true if a failure uses up one of a job's attempts.
+
+    A failure that says nothing about the job itself does not.
+    """
     return not (isinstance(error, LimitReached | NoModel | MissingExtra | StoreError) or _is_unreachable(error))
 
 
 def _is_unreachable(error: Exception) -> bool:
-    """Whether no model could be reached; one that gave no answer was, and may only be at a loss with this prompt."""
+    """Return true if no model could be reached.
+
+    A model that gave no answer was reached. It may have a problem with this prompt only.
+    """
     return isinstance(error, ModelUnavailable) and not isinstance(error, NoAnswer)
 
 
 def find_reply(error: Exception) -> str | None:
-    """The model's answer that caused an error, for inspection."""
+    """Return the model's reply that caused an error, for inspection."""
     return error.reply if isinstance(error, InvalidReply) else None

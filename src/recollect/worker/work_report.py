@@ -1,4 +1,4 @@
-"""What came of background work, and what is left of it."""
+"""The results of background work, and the jobs that are left."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from recollect.domain.jobs import JobRecord, JobState
 
 
 class JobOutcome(StrEnum):
-    """What became of one attempt at a job.
+    """The outcome of one attempt at a job.
 
-    ``LOST`` is one whose job was somebody else's by then, dropped or forgotten, or whose failure could not be written
-    down; nothing of it is kept.
+    ``LOST`` means that nothing of the attempt is kept. The job belonged to another worker by then, it was dropped or
+    forgotten, or its failure could not be recorded.
     """
 
     DONE = "done"
@@ -26,7 +26,7 @@ class JobOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkReport:
-    """Attempts by outcome, and a line for each job that is not done and does not simply wait for its time."""
+    """The attempts by outcome, and a line for each job that is neither done nor simply waiting for its time."""
 
     outcomes: dict[JobOutcome, int] = field(default_factory=dict)
     errors: tuple[str, ...] = ()
@@ -37,25 +37,28 @@ class WorkReport:
 
 
 def describe_left_jobs(records: Sequence[JobRecord], *, kinds: Collection[str], since: datetime) -> tuple[str, ...]:
-    """What a caller should know of the jobs that are still in the queue when a worker has found nothing more to do.
+    """Return what a caller should know of the jobs that are left when a worker has found nothing more to do.
 
-    Jobs that died or were delayed, whoever's attempt it was; that somebody else is doing; that are of no kind it does.
+    These are jobs that died or were delayed in an attempt of any worker, jobs that another worker is doing, and jobs of
+    kinds that this worker does not do.
 
     Args:
-        records: the queue.
-        kinds: what the worker does.
-        since: jobs that were put aside before that are old news.
+        records: the jobs in the queue.
+        kinds: the kinds of jobs that the worker does.
+        since: the time from which on jobs are reported. Jobs that died before are left out.
     """
     known = (_describe_job(one, since) for one in records if one.kind in kinds)
     others = Counter(one.kind for one in records if one.state is JobState.WAITING and one.kind not in kinds)
-    waiting = (f"{count} of the kind {kind!r} wait: nobody here does such jobs" for kind, count in others.items())
+    waiting = (
+        f"{count} of the kind {kind!r} wait, because no worker here does such jobs" for kind, count in others.items()
+    )
     return (*(news for news in known if news is not None), *waiting)
 
 
 def _describe_job(one: JobRecord, since: datetime) -> str | None:
     match one.state:
         case JobState.RUNNING:
-            return f"{one.id}: {one.worker} has it and is not done"
+            return f"{one.id}: {one.worker} is still doing it"
         case JobState.DEAD if one.failed is None or one.failed < since:
             return None
         case _:

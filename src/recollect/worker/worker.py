@@ -27,23 +27,24 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _DrainTally:
-    """What came of attempts so far, and why no job could be claimed, if that is so."""
+    """The outcomes of attempts so far, and the reason if no job could be claimed."""
 
     outcomes: Counter[JobOutcome] = field(default_factory=Counter)
     problem: str | None = None
 
 
 class Worker:
-    """Does the jobs of one bank: claim, consolidate, commit together with the mark that the job is done.
+    """Does the jobs of one bank: claims, consolidates, and commits the result and the end of the job together.
 
-    Several may work on one bank, in several processes: a job is claimed by one of them. What comes of a job is
-    committed once, whatever happens to the worker: a job that is somebody else's by then cannot be settled.
+    Several workers may work on one bank, in several processes. Each job is claimed by one of them. The result of a job
+    is committed once, whatever happens to the worker, because a job that belongs to another worker by then cannot be
+    settled.
 
     Args:
         store: the bank.
-        consolidators: one for each kind of job.
-        clock: gives the aware present.
-        settings: every constant.
+        consolidators: one consolidator for each kind of job.
+        clock: returns the current time, aware.
+        settings: all constants.
     """
 
     def __init__(
@@ -61,62 +62,65 @@ class Worker:
         self._awake = asyncio.Event()
         self._slots = asyncio.Semaphore(self._settings.concurrency)
         self._under_way: set[asyncio.Future[None]] = set()
-        self._told: str | None = None  # why jobs were out of reach, when that was last said
+        self._told: str | None = None  # the last problem that was logged
 
     @property
     def name(self) -> str:
-        """What its claims are signed with."""
+        """Return the name with which it signs its claims."""
         return self._name
 
     @property
     def automatic(self) -> bool:
-        """Whether it may begin by itself, and has anything to do."""
+        """Return true if it may begin by itself, and has a consolidator for any kind of job."""
         return self._settings.automatic and bool(self._consolidators)
 
     @property
     def awake(self) -> bool:
-        """Whether it was told that there may be something to do, and has not looked since."""
+        """Return true if it was woken and has not looked for jobs since."""
         return self._awake.is_set()
 
     def wake(self) -> None:
-        """Say that there may be something to do."""
+        """Wake the worker, because there may be something to do."""
         self._awake.set()
 
     async def drain(self, *, ignore_schedule: bool = False) -> WorkReport:
-        """Work until nothing is due and nothing is under way; in a ``ignore_schedule``, also do what would only be due
-        later.
+        """Work until no job is due and none is being done.
 
-        What failed and is to be tried again later is left waiting, and reported. In a hurry, what failed before that of
-        something else than itself, of a limit or of a model that was not there, is tried once. Where the store is out
-        of reach, the report says so.
+        With ``hurry``, also do the jobs that would only be due later. A job that failed and is to be tried again later
+        is left waiting, and it is reported. With ``hurry``, some of the jobs that failed before the drain are tried
+        once: those whose failure had another cause than the job, such as a limit or a missing model. If the store
+        cannot be reached, the report says so.
         """
         tally, began = _DrainTally(), self._clock()
         await self._run_pass(tuple(self._consolidators), tally, failed_before=None)
         while ignore_schedule:
             before = tally.outcomes.total()
-            # In the order of the consolidators: what one kind of job makes, the next then sees whole.
+            # In the order of the consolidators, so that each kind of job sees all results of the kind before.
             for kind in self._consolidators:
                 await self._run_pass((kind,), tally, failed_before=began)
             ignore_schedule = tally.problem is None and tally.outcomes.total() > before
         return WorkReport(outcomes=dict(tally.outcomes), errors=await self._list_errors(tally, began))
 
     async def run(self) -> None:
-        """Do what is due, and what is queued meanwhile. A job that is cut short is free for others at once."""
+        """Do the jobs that are due, and the jobs that are queued meanwhile.
+
+        An interrupted job can be claimed by others at once.
+        """
         tally = _DrainTally()
         async with asyncio.TaskGroup() as group:
             while True:
-                self._awake.clear()  # before looking: what is queued while it looks wakes it again
+                self._awake.clear()  # before looking: a job that is queued meanwhile wakes it again
                 await self._start_jobs(group, tuple(self._consolidators), tally, hurry=None)
                 if self._under_way:
                     await self._awake.wait()
                 elif not self._awake.is_set():
                     break
         if tally.problem not in (None, self._told):
-            _log.warning("the jobs of bank %r are out of reach: %s", self._store.name, tally.problem)
+            _log.warning("the jobs of bank %r cannot be reached: %s", self._store.name, tally.problem)
         self._told = tally.problem
 
     async def _list_errors(self, tally: _DrainTally, since: datetime) -> tuple[str, ...]:
-        """What a caller should know when a drain is over."""
+        """Return the errors that a caller should know of when a drain is over."""
         if tally.problem is not None:
             return (tally.problem,)
         try:
@@ -126,13 +130,13 @@ class Worker:
         return describe_left_jobs(records, kinds=self._consolidators.keys(), since=since)
 
     async def _run_pass(self, kinds: Sequence[str], tally: _DrainTally, *, failed_before: datetime | None) -> None:
-        """Jobs of these kinds until none is left to claim, and nothing that may cause more is being done here.
+        """Do jobs of these kinds until none is left to claim, and no job that may cause others is being done here.
 
-        ``failed_before`` is when somebody began to be in a hurry; here and below.
+        ``hurry`` is the time at which a hurried drain began, here and in the methods below.
         """
         async with asyncio.TaskGroup() as group:
             while tally.problem is None:
-                idle = not self._under_way  # what ends while somebody looks may have caused what the look has missed
+                idle = not self._under_way  # a job that ends during the look may cause jobs that the look misses
                 started = await self._start_jobs(group, kinds, tally, hurry=failed_before)
                 if idle and not started:
                     return
@@ -142,12 +146,12 @@ class Worker:
     async def _start_jobs(
         self, group: asyncio.TaskGroup, kinds: Sequence[str], tally: _DrainTally, *, hurry: datetime | None
     ) -> int:
-        """Start on every job that can be claimed, as slots become free; gives how many these were."""
+        """Start every job that can be claimed, as slots become free. Return the number of these jobs."""
         started, found = -1, True
         while found:
             started += 1
             looked: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-            # The task that does a job also claims it: no cancellation can fall between the two.
+            # The task that does a job also claims it, so that no cancellation can happen between the two.
             group.create_task(self._claim_and_do(kinds, tally, looked, hurry=hurry))
             found = await looked
         return started
@@ -163,10 +167,13 @@ class Worker:
                 if job is None:
                     return
                 tally.outcomes[await self._attempt(job)] += 1
-        self._awake.set()  # it may have caused others
+        self._awake.set()  # the job may have caused others
 
     async def _claim(self, kinds: Sequence[str], tally: _DrainTally, *, hurry: datetime | None) -> Job | None:
-        """A job that is this worker's now; one that is claimed while we are cancelled goes back at once."""
+        """Claim a job for this worker and return it.
+
+        If the task is cancelled while it claims a job, the job goes back at once.
+        """
         claiming = asyncio.create_task(
             self._store.claim(
                 kinds,
@@ -180,7 +187,7 @@ class Worker:
         cancelled = await _wait_for_end(claiming)
         try:
             job = claiming.result()
-        except Exception as exc:  # the store was out of reach: the jobs are in it, the next look may find it
+        except Exception as exc:  # the store could not be reached: the jobs are safe, and the next look may succeed
             tally.problem, job = _describe_error(exc), None
         if cancelled:
             if job is not None:
@@ -190,7 +197,7 @@ class Worker:
 
     @contextmanager
     def _count_active(self) -> Iterator[None]:
-        """While a job is being claimed or done, something is under way."""
+        """Count a job as under way while it is being claimed or done."""
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._under_way.add(ended)
         try:
@@ -200,7 +207,7 @@ class Worker:
             ended.set_result(None)
 
     async def _attempt(self, job: Job) -> JobOutcome:
-        """Do one job. Whatever goes wrong is written to the job: it never reads as done."""
+        """Do one job. Every failure is recorded with the job, so that a failed job never counts as done."""
         try:
             await self._do(job)
         except LostLease:
@@ -208,9 +215,11 @@ class Worker:
         except asyncio.CancelledError:
             await self._put_back(job)
             raise
-        except Exception as exc:  # a broken consolidator must not take the others' jobs down
+        except Exception as exc:  # a broken consolidator must not stop the jobs of the others
             if not isinstance(exc, RecollectError | TimeoutError):
-                _log.warning("%s of bank %r broke", job.id, self._store.name, exc_info=exc)
+                _log.warning(
+                    "the job %s of bank %r failed with an unexpected error", job.id, self._store.name, exc_info=exc
+                )
             return await self._record_failure(job, exc)
         return JobOutcome.DONE
 
@@ -219,7 +228,7 @@ class Worker:
 
         async def write() -> None:
             changes = add_jobs(await derive_changes(self._store, derive), self._consolidators.values(), self._clock())
-            if changes.is_empty:  # a commit would make everybody else derive anew
+            if changes.is_empty:  # a commit would force all other writers to derive again
                 await self._store.settle(job, now=self._clock())
             else:
                 await self._store.commit(replace(changes, settled_job=job))
@@ -227,10 +236,10 @@ class Worker:
         await retry_until_current(self._store, write)
 
     async def _consolidate(self, job: Job) -> Derive:
-        """What a consolidator makes of a job, within the job's lease.
+        """Return what a consolidator makes of a job, within the job's lease.
 
         Raises:
-            TimeoutError: it took longer.
+            TimeoutError: the consolidator took longer than nine tenths of the lease.
         """
         consolidator, patience = self._consolidators[job.kind], self._settings.call_timeout_s
         try:
@@ -239,7 +248,9 @@ class Worker:
         except TimeoutError as exc:
             if not limit.expired():
                 raise
-            raise TimeoutError(f"its calls took longer than {patience:g} s, nine tenths of its lease") from exc
+            raise TimeoutError(
+                f"the calls of the job took longer than {patience:g} s, nine tenths of its lease"
+            ) from exc
 
     async def _record_failure(self, job: Job, error: Exception) -> JobOutcome:
         now = self._clock()
@@ -258,22 +269,27 @@ class Worker:
         problem = settling.exception()
         if cancelled:
             raise asyncio.CancelledError
-        if problem is not None:  # the job is not ours, or its lease runs out by itself
-            _log.warning("the failure of %s could not be written down: %s", job.id, problem)
+        if problem is not None:  # the job belongs to another worker, or its lease runs out by itself
+            _log.warning("the failure of the job %s could not be recorded: %s", job.id, problem)
             return JobOutcome.LOST
         return JobOutcome.DEAD if later is None else JobOutcome.DELAYED
 
     async def _put_back(self, job: Job) -> None:
-        """Free a job for others; if that fails, its lease runs out by itself."""
+        """Release a job for other workers. If that fails, the job's lease runs out by itself."""
         now = self._clock()
-        settling = asyncio.create_task(self._store.settle(job, error="cut short", retry_at=now, counted=False, now=now))
+        settling = asyncio.create_task(
+            self._store.settle(job, error="the job was interrupted", retry_at=now, counted=False, now=now)
+        )
         await _wait_for_end(settling)
         if not isinstance(settling.exception(), LostLease | None):
-            _log.warning("%s could not be put back: %s", job.id, settling.exception())
+            _log.warning("the job %s could not be put back: %s", job.id, settling.exception())
 
 
 async def _wait_for_end(work: asyncio.Future[Any]) -> bool:
-    """Wait for the end of a write, which goes on in its thread whether we are cancelled or not; whether we were."""
+    """Wait until a write has ended. Return true if this task was cancelled meanwhile.
+
+    The write goes on in its thread, whether this task is cancelled or not.
+    """
     cancelled = False
     while not work.done():
         try:

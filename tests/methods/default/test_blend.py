@@ -247,7 +247,7 @@ async def test_an_answer_stands_where_passages_fail(down):
         answer = await bank.ask(ASKED)
     assert (answer.text, answer.abstained) == ("It tore.", False)
     assert taken(answer) == [(Route.PASSAGES, RouteReason.WHOLE), (Route.SUFFICES, RouteReason.FAILED)]
-    assert answer.receipt.notes[-1] == "the way passages failed: ModelUnavailable: the model is down"
+    assert answer.receipt.notes[-1] == "the route passages failed: ModelUnavailable: the model is down"
     assert [one.fusion for one in answer.receipt.recalls] == ["calibrated", "union"]
     assert answer.receipt.usage == model.usage
 

@@ -193,7 +193,7 @@ async def test_one_search_brings_what_a_search_for_each_tier_would(text, max_tok
 
 def test_a_kind_stands_in_one_tier_alone():
     tier = Tier(kinds=(ItemKind.FACT,), limit=1, share=0.5)
-    with pytest.raises(ValueError, match="one tier alone"):
+    with pytest.raises(ValueError, match="in two tiers"):
         replace(query("x"), tiers=(tier, tier))
 
 

@@ -299,7 +299,7 @@ async def test_messages_that_wait_to_be_read_are_told():
         )
         answer, _ = await respond(store)
     (note,) = answer.receipt.notes
-    assert note.startswith("messages of which no gists or facts were made so far: 2; ")
+    assert note.startswith("messages without gists or facts so far: 2; ")
     assert "bank.backfill()" in note
 
 

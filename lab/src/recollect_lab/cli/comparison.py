@@ -1,4 +1,6 @@
-"""``recollect demo --all``: the recipes side by side on the same questions, with recorded replies of a model."""
+"""The command ``recollect demo --all``: it compares the recipes on the same questions, with recorded replies of a
+model.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ MARKS: Final = {"right": "✓", "partly": "~", "wrong": "✗"}
 
 
 def show_comparison() -> None:
-    """Replay every shipped rehearsal, and show how each recipe answered the questions that all are asked.
+    """Replay every shipped rehearsal, and show how each recipe answered the common questions.
 
     Raises:
-        MissingExtra: what talks to models is not installed.
-        ModelUnavailable: a reply that a run cannot go on without is not recorded.
+        MissingExtra: the packages that talk to models are not installed.
+        ModelUnavailable: a reply is not recorded, and the run cannot continue without it.
     """
     require_adapter()
     questions = _load_questions()
@@ -52,11 +54,12 @@ def _load_questions() -> list[DatasetQuestion]:
 
 
 def format_introduction(questions: int) -> str:
-    """What is about to be seen, and what of it is a recording."""
+    """Return the introduction: what the demo shows, and which part of it is recorded."""
     return indent_text(
-        f"A year of talk between Ada and Bram, kept {len(SHOWN_SECTIONS)} times, once by each recipe, "
+        f"A year of conversations between Ada and Bram, "
+        f"stored {len(SHOWN_SECTIONS)} times, once by each recipe, "
         f"and asked the same {questions} questions.\n"
-        "The model's replies are RECORDED, written by hand as a good model might; whether an answer is right was "
+        "The model's replies are RECORDED, written by hand as a good model might; the answers were "
         "judged by hand too. They show how the recipes work and what each one asks for, not how good a model is.",
         "",
         fold=True,
@@ -64,7 +67,7 @@ def format_introduction(questions: int) -> str:
 
 
 def format_summary(lines: Sequence[RecipeComparison]) -> str:
-    """A row a recipe: how many answers are right, and what it cost to get there."""
+    """Return one row for each recipe: how many answers are right, and what they cost."""
     from recollect_lab.recordings import Verdict
 
     rows: list[tuple[str, ...]] = [("recipe", "right", "partly", "wrong", "to build", "a question", "calls", "steps")]
@@ -80,16 +83,18 @@ def format_summary(lines: Sequence[RecipeComparison]) -> str:
                 f"{sum(one.steps) / asked:.1f}",
             )
         )
-    told = ["Tokens to build the memory and for a question; calls and steps a question. A quarter of the characters."]
+    told = [
+        "Tokens to build the memory and per question; calls and steps per question. A token is taken as 4 characters."
+    ]
     if not all(one.fresh for one in lines):
-        told.append("* in part replies to other prompts: recollect recordings check NAME")
+        told.append("* some replies were recorded for other prompts: see recollect recordings check NAME")
     return format_section(
         "Side by side", [indent_text(format_table(rows, right=range(1, 8)), INDENT), *map(_format_note, told)]
     )
 
 
 def format_questions(lines: Sequence[RecipeComparison], questions: Sequence[DatasetQuestion]) -> str:
-    """A row a question: how each recipe answered it."""
+    """Return one row for each question: how each recipe answered it."""
     rows = []
     for at, question in enumerate(questions):
         marks = " ".join(_format_mark(one.verdicts[at]) for one in lines)
@@ -110,5 +115,5 @@ def _format_note(text: str) -> str:
 
 
 def _format_tokens(number: float) -> str:
-    """Tokens for a reader: "0", "850", "12.3K"."""
+    """Return a number of tokens for a reader, such as "0", "850" or "12.3K"."""
     return f"{number / 1000:.1f}K" if number >= 1000 else f"{number:.0f}"

@@ -1,4 +1,6 @@
-"""``recollect demo`` with the laboratory: it also shows recipes at work, with recorded replies in place of a model."""
+"""The command ``recollect demo`` with the laboratory: it also shows recipes at work, with recorded replies of a
+model.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +17,25 @@ from recollect_lab.cli.rehearsal import SHOWN_SECTIONS, show_rehearsal
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command(short_help="See it work on a year of sample talk.")
+@app.command(short_help="Try recollect on a year of sample conversations.")
 def demo(
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the store, and say where it is.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the store, and print its folder.")] = False,
     recipe: Annotated[
         str | None,
         typer.Option(
-            "--recipe", metavar="NAME", help=f"With recorded replies of a model: {', '.join(SHOWN_SECTIONS)}."
+            "--recipe",
+            metavar="NAME",
+            help=f"Show this recipe with recorded replies of a model: {', '.join(SHOWN_SECTIONS)}.",
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Every recipe with recorded replies, side by side on the same questions.")
+        bool, typer.Option("--all", help="Compare all recipes that have recorded replies, on the same questions.")
     ] = False,
 ) -> None:
-    """Keep a year of sample talk in a temporary store, ask it seven questions, and forget a day.
+    """Store a year of sample conversations in a temporary store, ask seven questions, and forget a day.
 
-    Needs no network, no key and no model. With --recipe, replies that were recorded stand in for a model, and the demo
-    shows what the recipe made of the talk, and its answers, instead; with --all, how all of them answered.
+    This needs no network, no key and no model. With --recipe, recorded replies take the place of a model, and the demo
+    shows the memory that the recipe built and its answers instead. With --all, it compares the answers of all recipes.
     """
     with usage_errors():
         _require_demo(recipe, keep, everything)
@@ -45,8 +49,8 @@ def demo(
 
 def _require_demo(recipe: str | None, keep: bool, everything: bool) -> None:
     if recipe is not None and recipe not in SHOWN_SECTIONS:
-        raise InvalidInput(f"there is no demo of {recipe!r}; there are: {', '.join(SHOWN_SECTIONS)}")
+        raise InvalidInput(f"there is no demo of {recipe!r}. There are demos of: {', '.join(SHOWN_SECTIONS)}")
     if recipe is not None and everything:
-        raise InvalidInput("--recipe shows one and --all shows all; give one of them")
+        raise InvalidInput("--recipe shows one recipe and --all shows all recipes. Give only one of them")
     if keep and (recipe is not None or everything):
-        raise InvalidInput("only the demo without a model can be kept; leave --keep out")
+        raise InvalidInput("only the demo without a model can be kept. Leave out --keep")

@@ -1,4 +1,4 @@
-"""Our banks as the evaluation sees them."""
+"""Adapt our banks to the evaluation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from recollect.models.reranker import Reranker
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportSettings:
-    """What has to be known of ours to get a figure again."""
+    """The settings of recollect that are needed to reproduce a figure."""
 
     recipe: str
     embedder: str
@@ -36,7 +36,7 @@ class ReportSettings:
 def make_report_settings(
     settings: Settings, effort: Effort, embedder: Embedder, reranker: Reranker | None
 ) -> ReportSettings:
-    """The settings as the report publishes them."""
+    """Return the settings in the form in which the report publishes them."""
     recipe = configure_recipe(settings)
     return ReportSettings(
         recipe=recipe.name,
@@ -51,7 +51,9 @@ def make_report_settings(
 
 
 class EvalBanks:
-    """Opens a bank for each conversation, named by number: a conversation's own name may be no file's."""
+    """Opens a bank for each conversation. Banks are named by numbers, because a conversation's name may not be a file
+    name.
+    """
 
     def __init__(
         self,
@@ -68,7 +70,7 @@ class EvalBanks:
         self._numbers = count(1)
 
     async def open(self, conversation: str) -> EvalBankAdapter:
-        """An empty bank, in a memory of its own: closing it gives back what it held."""
+        """Return an empty bank in a separate memory. Closing the bank frees this memory."""
         memory = Memory.open(
             self._folder, embedder=self._embedder, reranker=self._reranker, recipe=self._recipe, model="none"
         )
@@ -77,7 +79,7 @@ class EvalBanks:
 
 
 class EvalBankAdapter:
-    """A bank, with the effort of this evaluation."""
+    """A bank that is searched with the effort of this evaluation."""
 
     def __init__(self, memory: Memory, bank: Bank, folder: Path, effort: Effort, *, keep: bool) -> None:
         self._memory, self._bank, self._folder, self._effort, self._keep = memory, bank, folder, effort, keep
@@ -94,5 +96,5 @@ class EvalBankAdapter:
         await self._memory.close()
 
     def size_bytes(self) -> int:
-        """All files of the bank, as ``BankInfo.size_bytes`` counts them."""
+        """Return the size of all files of the bank, as ``BankInfo.size_bytes`` counts them."""
         return sum(file.stat().st_size for file in self._folder.glob(f"{self._bank.name}.*"))

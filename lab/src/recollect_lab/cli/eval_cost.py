@@ -1,4 +1,4 @@
-"""``recollect eval cost``: what it costs to make memory, by several ways beside each other."""
+"""The command ``recollect eval cost``: it compares what building memory costs in several systems."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostSettings:
-    """What is to be measured; the report publishes it."""
+    """The settings of a measurement. The report publishes them."""
 
     systems: tuple[str, ...]
     embedder: str
@@ -38,37 +38,42 @@ class CostSettings:
 
 def cost(
     dataset: Annotated[
-        str, typer.Option("--dataset", metavar="KIND", help="What the file is: jsonl, locomo or longmemeval.")
+        str, typer.Option("--dataset", metavar="KIND", help="The format of the file: jsonl, locomo or longmemeval.")
     ],
-    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="The file, gzip or plain.")],
+    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="The data file, gzip or plain.")],
     system: Annotated[
         list[str] | None,
         typer.Option(
             "--system",
             metavar="NAME",
-            help="eager, a recipe, or recmem@N for a theta_count of N; may be repeated. Else those of the docs.",
+            help="eager, a recipe, or recmem@N for a theta_count of N. May be repeated. "
+            "Default: recmem, recmem@3 to recmem@6, eager, remem and hindsight.",
         ),
     ] = None,
     theta_sim: Annotated[
         float | None,
-        typer.Option("--theta-sim", metavar="COSINE", help="From what similarity on something recurs; else as usual."),
+        typer.Option(
+            "--theta-sim",
+            metavar="COSINE",
+            help="The similarity from which messages recur. Default: the threshold of a new bank.",
+        ),
     ] = None,
     embedder: options.Embedder = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", help="Only the first so many conversations.")
+        int | None, typer.Option("--limit", metavar="N", help="Use only the first N conversations.")
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Measure what it costs to make memory of conversations.
+    """Measure what it costs to build memory from conversations.
 
-    No model is called: a stub gives replies of realistic length, made of the words that it is shown. Banks are kept in
-    memory only.
+    No model is called. A stub returns replies of realistic length, made of words from the prompt. Banks are kept only
+    in memory.
     """
     with usage_errors():
         settings = load_chosen_settings(embedder=embedder)
         read = find_loader(dataset)
         if limit is not None and limit < 1:
-            raise InvalidInput("--limit is 1 or more")
+            raise InvalidInput("--limit must be 1 or more")
     loaded = read(data)
     report = run(_run_evaluation(loaded, settings, system, theta_sim, limit))
     print_json(report.to_json()) if json else print_line(report.to_table())

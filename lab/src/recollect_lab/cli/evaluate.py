@@ -1,4 +1,4 @@
-"""``recollect eval retrieval``: known questions, put to banks, scored."""
+"""The command ``recollect eval retrieval``: it asks banks questions with known evidence, and scores the results."""
 
 from __future__ import annotations
 
@@ -28,32 +28,35 @@ if TYPE_CHECKING:
 
 def retrieval(
     dataset: Annotated[
-        str, typer.Option("--dataset", metavar="KIND", help="What the file is: jsonl, locomo or longmemeval.")
+        str, typer.Option("--dataset", metavar="KIND", help="The format of the file: jsonl, locomo or longmemeval.")
     ],
-    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="The file, gzip or plain.")],
+    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="The data file, gzip or plain.")],
     recipe: options.Recipe = None,
     arms: options.Arms = None,
     effort: options.Effort = "mid",
     embedder: options.Embedder = None,
     reranker: options.Reranker = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", help="Ask so many questions, spread over the file.")
+        int | None, typer.Option("--limit", metavar="N", help="Ask only N questions, spread evenly over the file.")
     ] = None,
     depth: Annotated[
-        int, typer.Option("--depth", metavar="N", help="Pieces of evidence that each question asks for.")
+        int, typer.Option("--depth", metavar="N", help="How many pieces of evidence to request for each question.")
     ] = 50,
     rows: Annotated[
-        Path | None, typer.Option("--rows", metavar="FILE", help="Write what each question gave, as JSON Lines.")
+        Path | None,
+        typer.Option("--rows", metavar="FILE", help="Write the result of each question to this file, as JSON Lines."),
     ] = None,
     store: Annotated[
         str | None,
-        typer.Option("--store", metavar="FOLDER", help="Keep the banks in this new or empty folder; else they go."),
+        typer.Option(
+            "--store", metavar="FOLDER", help="Keep the banks in this new or empty folder. Default: they are erased."
+        ),
     ] = None,
     json: options.Json = False,
 ) -> None:
     """Measure how much of the known evidence is found.
 
-    Each conversation goes into a bank of its own, in a temporary folder on disk.
+    Each conversation gets a separate bank, in a temporary folder on disk.
     """
     with usage_errors():
         settings = load_chosen_settings(embedder=embedder, reranker=reranker, recipe=recipe, arms=arms)
@@ -95,7 +98,7 @@ async def _run_evaluation(
 
 
 def find_loader(kind: str) -> Callable[[Path], Dataset]:
-    """What reads files of a kind.
+    """Return the function that reads files of a kind.
 
     Raises:
         InvalidInput: there is no such kind.
@@ -103,7 +106,7 @@ def find_loader(kind: str) -> Callable[[Path], Dataset]:
     from recollect_lab.datasets import LOADERS
 
     if kind not in LOADERS:
-        raise InvalidInput(f"--dataset is {kind!r}; it is one of {', '.join(LOADERS)}")
+        raise InvalidInput(f"--dataset is {kind!r}, but it must be one of {', '.join(LOADERS)}")
     return LOADERS[kind]
 
 
@@ -113,20 +116,22 @@ def _parse_effort(name: str) -> Effort:
     try:
         return Effort(name)
     except ValueError as exc:
-        raise InvalidInput(f"--effort is {name!r}; it is one of {', '.join(Effort)}") from exc
+        raise InvalidInput(f"--effort is {name!r}, but it must be one of {', '.join(Effort)}") from exc
 
 
 def _check_numbers(*, limit: int | None, depth: int) -> None:
     if depth < 1 or (limit is not None and limit < 1):
-        raise InvalidInput("--limit and --depth are 1 or more")
+        raise InvalidInput("--limit and --depth must be 1 or more")
 
 
 @contextmanager
 def _open_banks_folder(store: str | None) -> Iterator[Path]:
-    """A folder for the banks. $RECOLLECT_STORE is not used: what is measured must not mix with what is remembered.
+    """Yield a folder for the banks.
+
+    $RECOLLECT_STORE is not used, because the banks of an evaluation must not mix with a user's memory.
 
     Raises:
-        InvalidInput: the folder given holds something.
+        InvalidInput: the given folder is not empty.
     """
     if store is None:
         with TemporaryDirectory(prefix="recollect-eval-") as temporary:
@@ -134,13 +139,13 @@ def _open_banks_folder(store: str | None) -> Iterator[Path]:
         return
     folder = Path(store)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidInput(f"{store} is not empty; the banks of an evaluation go into a new or empty folder")
+        raise InvalidInput(f"{store} is not empty. The banks of an evaluation need a new or empty folder")
     yield folder
 
 
 @contextmanager
 def _show_progress() -> Iterator[Callable[[EvalProgress], None]]:
-    """A bar on stderr, if that is a terminal."""
+    """Show a progress bar on stderr, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield lambda progress: None
         return

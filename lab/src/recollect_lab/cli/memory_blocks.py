@@ -1,4 +1,4 @@
-"""What a recipe made of a conversation, for a reader: a heading and a few lines for each kind of memory."""
+"""Show the memory that a recipe built from a conversation: a heading and a few lines for each kind of memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recollect_lab.rehearsals.rehearsal import AnsweredQuestion, RehearsalResult
 
 FACTS, GISTS, OBSERVATIONS, EPISODES, SUMMARIES, OPINIONS, STEPS = 4, 4, 3, 3, 2, 3, 5
-"""How many of each are shown."""
+"""The number of each that are shown."""
 
 SUMMARY_CHARACTERS = 400
 
@@ -31,7 +31,7 @@ DEEPER = INDENT * 2
 
 
 def format_memory(result: RehearsalResult, answers: Sequence[AnsweredQuestion]) -> list[str]:
-    """A block for each kind of memory that there is any of; what ``answers`` rest on comes first in it."""
+    """Return a block for each kind of memory that exists. Items that ``answers`` cite come first in it."""
     from recollect.domain.items import ItemKind
 
     blocks = [
@@ -50,14 +50,14 @@ def format_memory(result: RehearsalResult, answers: Sequence[AnsweredQuestion]) 
 
 
 def format_facts(facts: Sequence[Item], answers: Sequence[AnsweredQuestion]) -> str:
-    """A few facts, in the order of time."""
+    """Return a few facts, in the order of time."""
     title = f"What it knows: {format_count(len(facts), 'fact')}, read from the messages"
     shown = _sort_cited_first(facts, answers, FACTS)
     return _format_block(title, [_format_fact(fact) for fact in sorted(shown, key=lambda fact: fact.mentioned)])
 
 
 def format_gists(gists: Sequence[Item], answers: Sequence[AnsweredQuestion]) -> str:
-    """A few gists, in the order of time."""
+    """Return a few gists, in the order of time."""
     title = f"What it recollects: {format_count(len(gists), 'gist')}, an event each"
     shown = sorted(_sort_cited_first(gists, answers, GISTS), key=lambda gist: gist.mentioned)
     return _format_block(
@@ -66,8 +66,8 @@ def format_gists(gists: Sequence[Item], answers: Sequence[AnsweredQuestion]) -> 
 
 
 def format_triples(triples: Sequence[Item], answers: Sequence[AnsweredQuestion]) -> str:
-    """A few facts of three phrases, in the order of time."""
-    title = f"By which phrases it is joined: {format_count(len(triples), 'fact')}"
+    """Return a few triples, in the order of time."""
+    title = f"How its phrases are connected: {format_count(len(triples), 'fact')}"
     shown = sorted(_sort_cited_first(triples, answers, FACTS), key=lambda one: one.mentioned)
     return _format_block(
         title, [_format_known(_format_phrases(one), _format_occurrence(one) + _format_sources(one)) for one in shown]
@@ -80,7 +80,7 @@ def _format_phrases(item: Item) -> str:
 
 
 def format_observations(observations: Sequence[Item], answers: Sequence[AnsweredQuestion]) -> str:
-    """A few of the summaries of what is known of somebody."""
+    """Return a few observations: summaries of what is known about somebody."""
     title = f"What it has summed up: {format_count(len(observations), 'observation')}"
     shown = _sort_cited_first(observations, answers, OBSERVATIONS)
     return _format_block(
@@ -89,22 +89,22 @@ def format_observations(observations: Sequence[Item], answers: Sequence[Answered
 
 
 def format_episodes(episodes: Sequence[Item], answers: Sequence[AnsweredQuestion]) -> str:
-    """A few episodes, each with why it was told and from how many messages."""
+    """Return a few episodes, each with the reason why it was written and the number of its messages."""
     title = f"What recurred: {format_count(len(episodes), 'episode')}"
     shown = _sort_cited_first(episodes, answers, EPISODES)
     return _format_block(title, [_format_known(one.text, f"{one.label}; {_format_sources(one)}") for one in shown])
 
 
 def format_semantic_facts(facts: Sequence[Item], answers: Sequence[AnsweredQuestion]) -> str:
-    """A few facts that episodes left out."""
-    title = f"What it keeps of the particulars: {format_count(len(facts), 'semantic fact')}"
+    """Return a few facts that episodes do not contain."""
+    title = f"Which details it adds to episodes: {format_count(len(facts), 'semantic fact')}"
     shown = _sort_cited_first(facts, answers, FACTS)
     return _format_block(title, [_format_known(one.text, f"{one.label}; {_format_sources(one)}") for one in shown])
 
 
 def format_summaries(summaries: Sequence[Item]) -> str:
-    """The beginnings of a few summaries of segments."""
-    title = f"What leads to its segments: {len(summaries)} {'summary' if len(summaries) == 1 else 'summaries'}"
+    """Return the beginnings of a few summaries of segments."""
+    title = f"How it finds its segments: {len(summaries)} {'summary' if len(summaries) == 1 else 'summaries'}"
     shown = sorted(summaries, key=lambda one: one.order)[:SUMMARIES]
     lines = [
         _format_known(truncate_text(one.text, SUMMARY_CHARACTERS), f"by {_describe_maker(one)}; {_format_sources(one)}")
@@ -118,7 +118,7 @@ def _describe_maker(summary: Item) -> str:
 
 
 def format_opinions(result: RehearsalResult) -> str:
-    """The opinions that moved most often, step by step, with the words of what moved them."""
+    """Return the opinions that changed most often, step by step, with the text of the evidence for each change."""
     if not result.opinions:
         return ""
     title = f"What it believes: {format_count(len(result.opinions), 'opinion')}, each with how it came about"
@@ -128,18 +128,18 @@ def format_opinions(result: RehearsalResult) -> str:
 
 
 def format_reflection(question: str, text: str) -> str:
-    """What the agent said when it was asked for its view."""
+    """Return the agent's reply when it was asked for its view."""
     return format_section(f"Asked for its view: {flatten_line(question)}", [indent_text(text, INDENT, fold=True)])
 
 
 def _sort_cited_first(items: Sequence[Item], answers: Sequence[AnsweredQuestion], most: int) -> list[Item]:
-    """The items that answers cite, then the others."""
+    """Return at most ``most`` items. Those that answers cite come first."""
     cited = {citation.id for one in answers for citation in one.answer.citations}
     return sorted(items, key=lambda item: item.id not in cited)[:most]
 
 
 def _format_occurrence(item: Item) -> str:
-    """When it happened, as the beginning of a line on it; "" where no time is known."""
+    """Return the time when an item happened, as the beginning of a line. Return "" if no time is known."""
     from recollect.text.time_expressions import describe_interval
 
     return f"happened {describe_interval(item.occurred)}, " if item.occurred else ""
@@ -157,7 +157,7 @@ def _format_known(text: str, foot: str) -> str:
 
 
 def _format_opinion(opinion: Opinion, known: Mapping[str, Item]) -> str:
-    """An opinion and its first and last steps; where a step changed the words, they stand under it."""
+    """Return an opinion with its first and last steps. If a step changed the words, the new words are under it."""
     lines = [indent_text(f"believed {opinion.confidence:.2f}: {opinion.text}", INDENT, fold=True)]
     first, *later = opinion.steps
     lines.append(format_faint(_format_step(first, known)))
@@ -195,10 +195,10 @@ def _format_counts(links: Mapping[str, int]) -> str:
 
 
 def format_line(text: str) -> str:
-    """A line under a heading."""
+    """Return a line under a heading."""
     return indent_text(flatten_line(text), INDENT, fold=True)
 
 
 def format_section(title: str, lines: Iterable[str]) -> str:
-    """A heading with what stands under it."""
+    """Return a heading with the lines under it."""
     return "\n".join([format_strong(title), *lines])

@@ -1,4 +1,4 @@
-"""``recollect recordings``: which model replies are recorded, whether they still fit, and recording them anew."""
+"""The command group ``recollect recordings``: it lists, checks and records replies of models."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ NameArgument = Annotated[
 
 RehearsalOption = Annotated[
     str | None,
-    typer.Option("--rehearsal", metavar="NAME", help="The rehearsal that a ./folder is of; hindsight where left out."),
+    typer.Option(
+        "--rehearsal", metavar="NAME", help="The rehearsal that a ./folder is a recording of. Default: hindsight."
+    ),
 ]
 
 app = typer.Typer(
-    help="Replies of language models that were recorded: list, check, record them.",
+    help="List, check and record replies of language models.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -49,7 +51,9 @@ app = typer.Typer(
 
 @app.command("list", short_help="List the recorded replies.")
 def list_(name: NameArgument, json: options.Json = False) -> None:
-    """List the recorded replies by role, with what each was asked and how long prompt and reply are."""
+    """List the recorded replies by role, with the operation and the subject of each, and the sizes of prompt and
+    reply.
+    """
     with _open_recording(name) as recording:
         entries = recording.entries
     if json:
@@ -60,11 +64,11 @@ def list_(name: NameArgument, json: options.Json = False) -> None:
         print_note(f"no replies in recording {name}")
 
 
-@app.command(short_help="See which recorded replies still fit.")
+@app.command(short_help="Check which recorded replies still match.")
 def check(name: NameArgument, rehearsal: RehearsalOption = None, json: options.Json = False) -> None:
-    """Replay the recorded run and list the replies that are stale or missing.
+    """Replay the recorded run, and list the replies that are stale or missing.
 
-    Exit status 1 where a reply is stale or missing, or the run broke off.
+    The exit status is 1 if a reply is stale or missing, or if the run broke off.
     """
     with _open_recording(name) as recording:
         report, problem = _replay(_choose_plan(name, rehearsal), recording, None)
@@ -75,26 +79,32 @@ def check(name: NameArgument, rehearsal: RehearsalOption = None, json: options.J
         raise typer.Exit(FAILED)
 
 
-@app.command(short_help="Record what is stale or missing.")
+@app.command(short_help="Record the stale or missing replies.")
 def record(
     name: NameArgument,
     upstream: Annotated[
-        str, typer.Option("--upstream", metavar="URL", help="The OpenAI-compatible endpoint to ask, up to its /v1.")
+        str,
+        typer.Option(
+            "--upstream",
+            metavar="URL",
+            help="The URL of the OpenAI-compatible endpoint to ask, such as http://localhost:8000/v1.",
+        ),
     ],
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="Ask for this model, whatever the run asks for.")
+        str | None,
+        typer.Option("--model", metavar="NAME", help="Ask for this model instead of the one that the run asks for."),
     ] = None,
     lanes: Annotated[
-        int, typer.Option("--lanes", metavar="N", min=1, help="Ask for so many replies at a time in the background.")
+        int, typer.Option("--lanes", metavar="N", min=1, help="Ask for N replies at a time in the background.")
     ] = 1,
     prune: Annotated[bool, typer.Option("--prune", help="Drop the replies that the run did not use.")] = False,
     rehearsal: RehearsalOption = None,
     json: options.Json = False,
 ) -> None:
-    """Do the recorded run once more, ask an endpoint for each reply that is not recorded, and keep it.
+    """Repeat the recorded run, ask an endpoint for each reply that is not recorded, and record it.
 
-    What is kept already is not asked for again, so that a run that broke off goes on where it was. The key sent is
-    $RECOLLECT_API_KEY; it is not kept.
+    Recorded replies are not asked for again, so that a run that broke off continues where it was. The key that is sent
+    is $RECOLLECT_API_KEY. The key is not recorded.
     """
     from recollect.app import load_settings
     from recollect_lab.recordings import Upstream
@@ -115,7 +125,10 @@ def record(
 
 @contextmanager
 def _open_recording(name: str, *, create: bool = False) -> Iterator[Recording]:
-    """The recording of that name, or in a folder where it is written as one; ``create`` lets it be empty."""
+    """Open the recording with this name, or in this folder if the name is written as a folder.
+
+    ``create`` allows a recording that is empty or does not exist yet.
+    """
     from recollect_lab.recordings import Recording, open_recording_folder
 
     folder = nullcontext(Path(name).expanduser()) if _is_folder(name) else open_recording_folder(name)
@@ -126,7 +139,9 @@ def _open_recording(name: str, *, create: bool = False) -> Iterator[Recording]:
 
 
 def _choose_plan(name: str, rehearsal: str | None) -> RehearsalPlan:
-    """The rehearsal that a recording is of: that of its name, where it has one."""
+    """Return the plan of the rehearsal that was recorded. Without ``rehearsal`` it is the one with the recording's
+    name.
+    """
     from recollect_lab.rehearsals.plans import get_plan
 
     own = "hindsight" if _is_folder(name) else name
@@ -141,7 +156,7 @@ def _is_folder(name: str) -> bool:
 def _replay(
     plan: RehearsalPlan, recording: Recording, upstream: Upstream | None, *, lanes: int = 1
 ) -> tuple[ReplayReport, RecollectError | None]:
-    """Do the recorded run; gives what it found, and what broke it off."""
+    """Repeat the recorded run. Return its report, and the error that broke it off, if any."""
     from recollect_lab.recordings import ReplayServer
     from recollect_lab.rehearsals.rehearsal import rehearse
 
@@ -161,12 +176,12 @@ def _print(report: ReplayReport, name: str, *, json: bool) -> None:
 
 
 def format_entries(entries: Sequence[RecordedReply]) -> str:
-    """Entries, sorted as a recording has them, under their roles, each role with its sizes."""
+    """Return the entries under their roles, each role with its sizes. The entries are sorted as in a recording."""
     blocks = []
     for role, group in groupby(entries, key=lambda entry: entry.asked.role):
         own = list(group)
         asked, answered = sum(entry.request_bytes for entry in own), sum(entry.reply_bytes for entry in own)
-        sizes = f"{format_size(asked)} asked, {format_size(answered)} told"
+        sizes = f"{format_size(asked)} of prompts, {format_size(answered)} of replies"
         head = f"{format_strong(make_printable(role or 'no role'))}  {_format_replies(len(own))}, {sizes}"
         rows = [
             (
@@ -184,17 +199,17 @@ def format_entries(entries: Sequence[RecordedReply]) -> str:
 
 
 def format_report(report: ReplayReport, name: str) -> str:
-    """How many replies fit, which do not, and what to do about that."""
+    """Return how many replies match, which do not match, and what the user can do about it."""
     parts = [
         f"{len(report.exact)} exact, {len(report.recorded)} recorded now, {len(report.stale)} stale, "
         f"{len(report.missing)} missing, {len(report.unused)} unused"
     ]
     if report.stale:
         parts.append(
-            _format_requests("stale: answered with the reply to another prompt", [s.asked for s in report.stale])
+            _format_requests("stale: the reply was recorded for another prompt", [s.asked for s in report.stale])
         )
     if report.missing:
-        parts.append(_format_requests("missing: nothing to answer with", report.missing))
+        parts.append(_format_requests("missing: no reply is recorded", report.missing))
     if report.unused:
         parts.append(_format_requests("unused: the run did not ask for them", [entry.asked for entry in report.unused]))
     if not report.is_fresh or report.unused:
@@ -203,7 +218,7 @@ def format_report(report: ReplayReport, name: str) -> str:
 
 
 def dump_report(report: ReplayReport) -> dict[str, list[dict[str, str]]]:
-    """The same as JSON: lists of what was asked; a stale one has the key of the reply that stood in."""
+    """Return the report as JSON: lists of prompts. A stale entry has the key of the reply that was used for it."""
     return {
         "exact": [_dump_request(entry.asked) for entry in report.exact],
         "recorded": [_dump_request(entry.asked) for entry in report.recorded],
@@ -224,8 +239,8 @@ def _format_requests(title: str, asked: Sequence[RequestKey]) -> str:
 def _format_advice(report: ReplayReport, name: str) -> str:
     command = f"recollect recordings record {make_printable(name)} --upstream URL"
     if not report.is_fresh:
-        return f"to record what is stale or missing: {command}; with --prune, what is unused goes"
-    return f"to drop what is unused: {command} --prune"
+        return f"to record the stale or missing replies: {command}. With --prune, the unused replies are dropped"
+    return f"to drop the unused replies: {command} --prune"
 
 
 def _dump_entry(entry: RecordedReply) -> dict[str, object]:

@@ -1,4 +1,7 @@
-"""``recollect demo --recipe NAME``: a paper at work on a year of talk, with recorded replies in place of a model."""
+"""The command ``recollect demo --recipe NAME``: it shows a recipe at work on a year of conversations.
+
+Recorded replies take the place of a model.
+"""
 
 from __future__ import annotations
 
@@ -30,28 +33,28 @@ if TYPE_CHECKING:
     from recollect_lab.rehearsals.rehearsal import AnsweredQuestion, RehearsalResult
 
 SHOWN_SECTIONS: Mapping[str, str] = {
-    "hindsight": "read for facts in the background, observed, reflected on by an agent of its own character, and asked "
-    "about",
-    "remem": "read for gists and facts with their times, which an agent recollects from, a tool at a time",
-    "remem_single": "read for gists and facts with their times, which a question is answered from in one pass",
-    "memr3": "kept as it is, and asked about in a loop that tracks what is known and what is missing",
-    "emem": "kept in overlapping segments, which small assistants read again for each question",
-    "recmem": "kept as it is, told as episodes where something recurs, and asked about",
-    "default": "kept as it is, told as episodes where something recurs, and asked about in one pass; in a loop where "
-    "something is missing, by whole passages where the question needs them",
+    "hindsight": "facts are read in the background and summed up as observations, and an agent with a character of its "
+    "own reflects and answers",
+    "remem": "gists and facts are read with their times, and an agent searches them with one tool at a time",
+    "remem_single": "gists and facts are read with their times, and a question is answered from them in one pass",
+    "memr3": "messages are kept as they are, and a question is answered in a loop that tracks what is missing",
+    "emem": "messages are kept in overlapping segments, and small assistants read these again for each question",
+    "recmem": "messages are kept as they are, and episodes are written about what recurs",
+    "default": "messages are kept as they are, and episodes are written about what recurs; a question is answered in "
+    "one pass, in a loop if something is missing, or from whole passages if it needs them",
 }
-"""What is shown, in words, by the name of the recipe."""
+"""Descriptions of what each demo shows, by the name of the recipe."""
 
 ANSWERS, ABSTENTIONS = 5, 2
-"""How many of each are shown."""
+"""The number of each that are shown."""
 
 
 def show_rehearsal(name: str) -> None:
-    """Replay the shipped recording through the real adapter, and show what came of it.
+    """Replay the shipped recording through the real adapter, and show the results.
 
     Raises:
-        MissingExtra: what talks to models is not installed.
-        ModelUnavailable: a reply that the run cannot go on without is not recorded.
+        MissingExtra: the packages that talk to models are not installed.
+        ModelUnavailable: a reply is not recorded, and the run cannot continue without it.
     """
     from recollect_lab.rehearsals.comparison import replay_rehearsal
 
@@ -63,30 +66,32 @@ def show_rehearsal(name: str) -> None:
 
 
 def require_adapter() -> None:
-    """Raises MissingExtra before anything is begun: in the middle, every job would fail of it."""
+    """Raise MissingExtra before the run begins if the packages for models are missing, because later every job would
+    fail.
+    """
     if find_spec("pydantic_ai") is None or find_spec("openai") is None:
         raise MissingExtra("pydantic-ai-slim", "models")
 
 
 def print_progress(text: str) -> None:
-    """Say how far a run is, where somebody looks."""
+    """Report the progress of a run, if stderr is a terminal."""
     if sys.stderr.isatty():
         print_note(text)
 
 
 def format_introduction(name: str) -> str:
-    """What is about to be seen, and what of it is a recording."""
+    """Return the introduction: what the demo shows, and which part of it is recorded."""
     return indent_text(
-        f"The recipe {name} over a year of talk between Ada and Bram: {SHOWN_SECTIONS[name]}.\n"
-        "The model's replies are RECORDED. They are replayed on this machine, by the adapter that asks a real model; "
-        "everything around them is done now.",
+        f"The recipe {name} on a year of conversations between Ada and Bram: {SHOWN_SECTIONS[name]}.\n"
+        "The model's replies are RECORDED. They are replayed on this machine, by the adapter that asks a real model. "
+        "Everything else happens now.",
         "",
         fold=True,
     )
 
 
 def format_result(result: RehearsalResult, report: ReplayReport, name: str) -> list[str]:
-    """What the run gave, a heading each."""
+    """Return the results of the run, each with a heading."""
     answers = _select_answers(result.asked)
     parts = [
         _format_replies(report, name),
@@ -106,11 +111,11 @@ def _format_replies(report: ReplayReport, name: str) -> str:
     fit = report.summary.capitalize()
     if report.is_fresh:
         return fit
-    return f"{fit}: what is below rests in part on replies to other prompts.\nrecollect recordings check {name}"
+    return f"{fit}: some of the results below come from replies to other prompts.\nrecollect recordings check {name}"
 
 
 def format_answers(answers: Sequence[AnsweredQuestion], asked: Sequence[AnsweredQuestion]) -> str:
-    """Some answers with what they rest on, and how near all of them come to the known ones."""
+    """Return some answers with their citations, and how near all answers come to the known ones."""
     scored = [one for one in asked if not one.should_abstain]
     if not scored:
         return ""
@@ -120,7 +125,7 @@ def format_answers(answers: Sequence[AnsweredQuestion], asked: Sequence[Answered
 
 
 def format_abstentions(asked: Sequence[AnsweredQuestion]) -> str:
-    """Questions that nobody gave the answer to."""
+    """Return questions whose answer nobody said."""
     due = [one for one in asked if one.should_abstain]
     if not due:
         return ""
@@ -130,7 +135,7 @@ def format_abstentions(asked: Sequence[AnsweredQuestion]) -> str:
 
 
 def format_costs(result: RehearsalResult) -> str:
-    """Tokens by role, as the recorded endpoint counted them, and the time that is ours."""
+    """Return the tokens by role, as the recorded endpoint counted them, and the time that recollect itself took."""
     spent = sum_by_role(result.costs)
     rows = [("role", "calls", "tokens in", "cached", "tokens out")] + [
         (role, f"{used.calls:,}", f"{used.tokens_in:,}", f"{used.tokens_cached:,}", f"{used.tokens_out:,}")
@@ -142,7 +147,7 @@ def format_costs(result: RehearsalResult) -> str:
 
 
 def sum_by_role(costs: Iterable[Cost]) -> dict[str, Usage]:
-    """What was spent in each role, whatever the operation and the model."""
+    """Return the usage of each role, summed over all operations and models."""
     spent: dict[str, Usage] = {}
     for cost in costs:
         spent[cost.role] = spent[cost.role] + cost.usage if cost.role in spent else cost.usage
@@ -150,7 +155,7 @@ def sum_by_role(costs: Iterable[Cost]) -> dict[str, Usage]:
 
 
 def _select_answers(asked: Sequence[AnsweredQuestion]) -> list[AnsweredQuestion]:
-    """The first of each category, right or wrong."""
+    """Return the first answer of each category, right or wrong."""
     chosen: dict[str, AnsweredQuestion] = {}
     for one in asked:
         if not one.should_abstain:

@@ -1,1 +1,3 @@
-"""``recollect eval cost``: what it costs to make memory of conversations, recurrence against eager extraction."""
+"""Measure what it costs to make memory of conversations (``recollect eval cost``): recurrence against eager
+extraction.
+"""

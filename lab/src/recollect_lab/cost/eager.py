@@ -1,8 +1,8 @@
-"""Eager extraction, as Mem0 does it (Chhikara et al., 2025): what recurrence is compared with.
+"""Eager extraction as Mem0 does it (Chhikara et al., 2025): the baseline for recurrence.
 
-Every pair of messages is read by a model as it comes, beside the ten memories nearest to it: the model extracts facts
-and says of each whether it is new, takes the place of a memory, ends one, or is known. Mem0 makes two calls for that,
-and as many again where both speakers are its users; here it is one, so that the cost is rather told too low.
+A model reads every pair of messages as it comes, together with the ten nearest memories. The model extracts facts. For
+each fact it says whether the fact is new, replaces a memory, ends a memory, or is known. Mem0 makes two calls for this,
+and again two if both speakers are its users. Here it is one call, so that the cost is rather too low than too high.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedMemory:
-    """A fact, what is to be done with it, and the number of the memory that it bears on, if it does on one."""
+    """A fact, the action for it, and the number of the memory that it concerns, or ``None``."""
 
     __pydantic_config__: ClassVar = {"title": "Extracted"}  # its name in requests to a model, recorded ones too
 
@@ -47,13 +47,13 @@ class ExtractedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedMemories:
-    """The facts of a pair of messages; none where nothing is worth keeping."""
+    """The facts of a pair of messages. It is empty if nothing is worth storing."""
 
     memories: tuple[ExtractedMemory, ...]
 
 
 class EagerMemory:
-    """Facts and their vectors, in memory; those that were deleted or changed are gone."""
+    """Facts and their vectors, in memory. Facts that were deleted or replaced are gone."""
 
     def __init__(self, dimension: int) -> None:
         self._texts: dict[int, str] = {}
@@ -61,11 +61,11 @@ class EagerMemory:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The facts that hold, the oldest first."""
+        """Return the facts that are valid, the oldest first."""
         return tuple(self._texts.values())
 
     def nearest(self, vector: Floats, count: int) -> list[int]:
-        """The places of the facts nearest to a vector of length 1, the nearest first."""
+        """Return the places of the ``count`` facts that are nearest to a vector of length 1, the nearest first."""
         places = np.fromiter(self._texts, dtype=np.int64)
         scores = self._vectors[places] @ vector
         return [int(place) for place in places[np.argsort(-scores, kind="stable")[:count]]]
@@ -74,7 +74,7 @@ class EagerMemory:
         return self._texts[place]
 
     def apply_changes(self, changes: Sequence[tuple[ExtractedMemory, Floats]], shown: Sequence[int]) -> None:
-        """Make changes; their numbers count the places that were ``shown``, from 1."""
+        """Apply changes. The memory number of a change counts the places in ``shown``, from 1."""
         for change, vector in changes:
             if change.action == "NONE":
                 continue
@@ -86,7 +86,7 @@ class EagerMemory:
 
 
 def pair_messages(conversation: DatasetConversation) -> Iterator[tuple[Message, ...]]:
-    """The messages of each session two by two; the last of an odd number stands alone."""
+    """Yield the messages of each session two by two. If their number is odd, the last one comes alone."""
     for session in conversation.sessions:
         said = session.messages
         yield from (said[at : at + 2] for at in range(0, len(said), 2))
@@ -95,7 +95,7 @@ def pair_messages(conversation: DatasetConversation) -> Iterator[tuple[Message, 
 async def extract_all(
     conversation: DatasetConversation, embedder: Embedder, model: LanguageModel
 ) -> tuple[Usage, EagerMemory]:
-    """Read a conversation pair by pair; gives what that cost, and what was noted.
+    """Read a conversation pair by pair. Return the cost of the calls and the facts that were stored.
 
     Raises:
         ModelError: a call failed.
@@ -151,7 +151,7 @@ memory: with UPDATE, DELETE and NONE the number of that note, as it is shown; ne
 
 
 def build_extraction_prompt(pair: Sequence[Message], memories: Sequence[str]) -> Prompt:
-    """What is asked of a pair of messages; the memories are numbered from 1."""
+    """Return the prompt for a pair of messages. The memories are numbered from 1."""
     known = [f"[{number}] {join_lines(text)}" for number, text in enumerate(memories, start=1)]
     said = [f"[{number}] {_render_moment(message)}" for number, message in enumerate(pair, start=1)]
     return Prompt(

@@ -1,4 +1,4 @@
-"""What it costs to make memory of conversations: recurrence against eager extraction (RecMem, tables 1 and 2)."""
+"""Measure what it costs to make memory: recurrence against eager extraction (RecMem, tables 1 and 2)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ReportProgress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _EmbeddedConversation:
-    """A conversation with its units' vectors, in the order kept."""
+    """A conversation and the vectors of its units, in the order in which they were retained."""
 
     conversation: DatasetConversation
     vectors: Floats
@@ -43,19 +43,19 @@ async def evaluate_cost(
     limit: int | None = None,
     progress: ReportProgress | None = None,
 ) -> CostReport:
-    """Have every system make its memory of each conversation, in a bank of its own in memory.
+    """Measure every system on every conversation, each in a new bank in memory.
 
     Args:
-        dataset: the conversations; its questions are not put.
-        systems: what to compare; names are each one's own.
-        embedder: of all of them.
-        provenance: where the figures come from.
-        limit: so many conversations, the first ones; all where left out.
-        progress: is told what is being done.
+        dataset: the conversations. Its questions are not asked.
+        systems: the systems to compare. No two have the same name.
+        embedder: the embedder of all systems.
+        provenance: the origin of the figures.
+        limit: the number of conversations, from the first one on. Without it, all are used.
+        progress: receives a line for each step.
 
     Raises:
-        InvalidInput: ``limit`` is below 1, or there are no conversations or systems.
-        MissingExtra: what makes JSON schemas of answers is not installed.
+        InvalidInput: ``limit`` is below 1, or there are no conversations or no systems.
+        MissingExtra: the package that makes JSON schemas of answers is not installed.
         ModelUnavailable: the embedder could not be reached.
     """
     if limit is not None and limit < 1:
@@ -142,7 +142,10 @@ def _report_recurrence(
 
 
 def _find_nearest_cosines(talks: Sequence[_EmbeddedConversation], count: int) -> Floats:
-    """Of all units the cosines to the ``count``-th nearest earlier one of the same conversation, where there is one."""
+    """Return, for all units, the cosine to the ``count``-th nearest earlier unit of the same conversation.
+
+    A unit with fewer earlier ones is left out.
+    """
     return np.concatenate([compute_similarities(talk.vectors, count) for talk in talks])
 
 

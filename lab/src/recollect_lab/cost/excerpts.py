@@ -1,4 +1,6 @@
-"""Reading a prompt, and saying again what it shows in fewer words: what a stub writes its replies from. Pure."""
+"""Read a prompt, and repeat its contents in fewer words. The stub model makes its replies of these words. Pure
+functions.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ class ShownEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownMessage:
-    """A message as a prompt shows it: its number, who said it and when, and the words."""
+    """A message as a prompt shows it: its number, its speaker, its time, and its words."""
 
     number: int
     speaker: str
@@ -42,12 +44,12 @@ class ShownMessage:
 
 
 def split_sections(text: str) -> Mapping[str, str]:
-    """What stands between tags, by the tags' names."""
+    """Return the texts between tags, by the names of the tags."""
     return dict(_SECTION.findall(text))
 
 
 def split_entries(section: str) -> tuple[ShownEntry, ...]:
-    """The numbered entries of a section, in order; nothing where none is numbered."""
+    """Return the numbered entries of a section, in order. The result is empty if no entry is numbered."""
     _, *parts = _ENTRY.split(section)
     return tuple(
         ShownEntry(number=int(number), text=text.strip()) for number, text in zip(parts[::2], parts[1::2], strict=True)
@@ -55,28 +57,28 @@ def split_entries(section: str) -> tuple[ShownEntry, ...]:
 
 
 def parse_messages(section: str) -> tuple[ShownMessage, ...]:
-    """The entries of a section that is a conversation: "Ada, Monday, 8 May 2023, 14:10: hello".
+    """Return the messages of a section that is a conversation. An entry is "Ada, Monday, 8 May 2023, 14:10: hello".
 
     Raises:
-        ValueError: an entry is none of a conversation's.
+        ValueError: an entry is not a message in this form.
     """
     return tuple(_parse_message(_SAID, entry) for entry in split_entries(section))
 
 
 def parse_exchanges(section: str) -> tuple[ShownMessage, ...]:
-    """The entries of a section of exchanges: "Monday, 8 May 2023, 14:10, Ada: hello".
+    """Return the messages of a section of exchanges. An entry is "Monday, 8 May 2023, 14:10, Ada: hello".
 
     Raises:
-        ValueError: an entry is no exchange.
+        ValueError: an entry is not an exchange.
     """
     return tuple(_parse_message(_EXCHANGE, entry) for entry in split_entries(section))
 
 
 def parse_exchange(section: str) -> ShownMessage:
-    """The one exchange that a section is.
+    """Return the message of a section that is one exchange.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the section is not an exchange.
     """
     return _parse_message(_EXCHANGE, ShownEntry(number=1, text=section))
 
@@ -84,12 +86,12 @@ def parse_exchange(section: str) -> ShownMessage:
 def _parse_message(form: re.Pattern[str], entry: ShownEntry) -> ShownMessage:
     found = form.fullmatch(entry.text)
     if found is None:
-        raise ValueError(f"nothing that somebody said: {entry.text[:60]!r}")
+        raise ValueError(f"this is not a message: {entry.text[:60]!r}")
     return ShownMessage(number=entry.number, speaker=found["speaker"], moment=found["moment"], words=found["words"])
 
 
 def find_iso_day(moment: str) -> str | None:
-    """The day of a moment as prompts write it, as an ISO date; ``None`` where there is none."""
+    """Return the day of a moment as an ISO date. The moment is written as in prompts. ``None`` if it has no day."""
     found = _DAY.search(moment)
     if found is None or found["month"] not in ENGLISH_MONTHS:
         return None
@@ -97,27 +99,29 @@ def find_iso_day(moment: str) -> str | None:
 
 
 def split_evenly(values: Sequence[T], count: int) -> list[Sequence[T]]:
-    """Values cut into so many runs of neighbours, as equal as can be; ``count`` is at most their number."""
+    """Divide values into ``count`` runs of neighbours of nearly equal length. ``count`` is at most the number of
+    values.
+    """
     cuts = [len(values) * at // count for at in range(count + 1)]
     return [values[start:end] for start, end in pairwise(cuts)]
 
 
 def clip_words(text: str, most: int) -> str:
-    """The first ``most`` words."""
+    """Return the first ``most`` words of a text."""
     return " ".join(text.split()[:most])
 
 
 def split_sentences(text: str) -> list[str]:
-    """A text cut where sentences end, blank ones left out."""
+    """Return the sentences of a text, without blank ones."""
     return [found.strip() for found in _SENTENCE.findall(text) if any(map(str.isalnum, found))]
 
 
 def find_content_words(text: str) -> frozenset[str]:
-    """Its words that are no stop words, in lower case."""
+    """Return the words of a text that are not stop words, in lower case."""
     return frozenset(split_words(text)) - STOP_WORDS
 
 
 def compute_share(text: str, others: Collection[str]) -> float:
-    """The share of a text's content words that are among ``others``; 0 where it has none."""
+    """Return the share of a text's content words that are in ``others``. It is 0 if the text has none."""
     own = find_content_words(text)
     return len(own.intersection(others)) / len(own) if own else 0.0

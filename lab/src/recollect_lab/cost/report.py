@@ -1,4 +1,4 @@
-"""What constructions cost, side by side."""
+"""The report on the costs of several systems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recollect_lab.reports.table import align_columns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanCost:
-    """Calls and tokens, a conversation or all of it."""
+    """Numbers of calls and tokens, of one conversation or as means over conversations."""
 
     calls: float = 0.0
     tokens_in: float = 0.0
@@ -25,11 +25,12 @@ class MeanCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecurrenceReport:
-    """What a system waited for, and what came of it; counts are means over conversations.
+    """The recurrence settings of a system, and their effect. Counts are means over conversations.
 
-    ``recurred`` is the share of units with at least ``theta_count`` earlier ones from ``theta_sim`` on (equation 5).
-    ``merges_asked`` are calls, ``merged`` how many of them rewrote an episode. ``episodes`` are those that were made,
-    by the reason: what was ``pinned`` or ``salient`` was promoted without recurring.
+    ``recurred`` is the share of units with at least ``theta_count`` earlier units whose similarity is ``theta_sim`` or
+    more (equation 5). ``merges_asked`` is the number of calls for a merge, and ``merged`` is how many of them rewrote
+    an episode. ``episodes`` is the number of new episodes by reason: ``pinned`` and ``salient`` units are promoted
+    without recurrence.
     """
 
     theta_sim: float
@@ -45,11 +46,12 @@ class RecurrenceReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemReport:
-    """What one system costs a conversation.
+    """The cost of one system for a conversation.
 
-    ``spent`` are means over the conversations, ``tokens`` the mean of their sums of tokens with its interval, ``by``
-    the means of each operation, ``conversations`` what each cost. ``of_eager`` is the share of the tokens that eager
-    extraction takes, where that was measured beside it. ``problems`` are jobs that failed, by conversation.
+    ``spent`` are means over the conversations. ``tokens`` is the mean of all tokens of a conversation, with its
+    interval. ``by`` has the means of each operation, and ``conversations`` the cost of each conversation. ``of_eager``
+    is the number of tokens divided by that of eager extraction, if eager extraction was measured too. ``problems`` are
+    the failed jobs of each conversation.
     """
 
     spent: MeanCost
@@ -76,8 +78,11 @@ class SystemReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostReport:
-    """The systems by name; ``similarities`` are the quantiles of every unit's cosine to its n-th nearest earlier one,
-    by n; ``talk`` is what the conversations hold, as means."""
+    """The reports of the systems by name, and facts about the conversations.
+
+    ``similarities`` are quantiles, by n, of the cosine between each unit and its n-th nearest earlier unit. ``talk``
+    has the mean size of a conversation.
+    """
 
     systems: Mapping[str, SystemReport]
     similarities: Mapping[int, Mapping[str, float]]
@@ -86,7 +91,7 @@ class CostReport:
     provenance: Provenance
 
     def to_json(self) -> dict[str, object]:
-        """One JSON object."""
+        """Return the report as one JSON object."""
         return {
             "systems": {name: one.to_json() for name, one in self.systems.items()},
             "similarities": {str(n): dict(found) for n, found in self.similarities.items()},
@@ -96,7 +101,7 @@ class CostReport:
         }
 
     def to_table(self) -> str:
-        """The report as plain text."""
+        """Return the report as plain text."""
         parts = (self._costs(), self._operations(), self._recurrence(), self._similarities(), self._circumstances())
         return "\n\n".join(part for part in parts if part)
 
@@ -171,5 +176,5 @@ class CostReport:
 
 
 def _format_thousands(tokens: float) -> str:
-    """A number of tokens in thousands."""
+    """Return a number of tokens in thousands."""
     return f"{tokens / 1000:,.1f}K"

@@ -1,4 +1,6 @@
-"""How near the units of a conversation lie to those before them: what recurrence goes by (RecMem, equation 5)."""
+"""Measure how similar the units of a conversation are to earlier ones: the signal of recurrence (RecMem, equation
+5).
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,13 @@ from recollect_lab.datasets.dataset import DatasetConversation
 Floats = NDArray[np.float32]
 
 COUNTS: Final = (3, 4, 5, 6)
-"""The values of theta_count that are of interest (RecMem, appendix C.1)."""
+"""The values of theta_count in the paper (RecMem, appendix C.1)."""
 
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 
 
 async def embed_units(conversation: DatasetConversation, embedder: Embedder) -> Floats:
-    """The vectors of the units that a conversation is kept as, in the order kept: float32, ``(units, dimension)``.
+    """Return the vectors of the units of a conversation, in the order of retaining: float32, ``(units, dimension)``.
 
     Raises:
         ModelUnavailable: the embedder could not be reached.
@@ -44,7 +46,7 @@ async def embed_units(conversation: DatasetConversation, embedder: Embedder) -> 
 
 
 def compute_quantiles(values: Floats) -> Mapping[str, float]:
-    """The quantiles of values by name ("q50" is the median); none of no values."""
+    """Return the quantiles of values by name ("q50" is the median). The result is empty if there are no values."""
     if not len(values):
         return {}
     return {f"q{round(share * 100):02}": float(np.quantile(values, share)) for share in QUANTILES}

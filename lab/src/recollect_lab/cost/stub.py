@@ -1,8 +1,8 @@
-"""A model that only costs: sound replies of realistic length, made of the words it is shown, the same in every run.
+"""A stub model that measures costs: valid replies of realistic length from the words of the prompt, equal in every run.
 
-What a construction costs depends on how long replies are, and, since what they say is embedded and found again, on what
-they say. So each is as long as the papers tell or as a recorded model's was, and is put together from words of the
-messages it is about: its vector lies near theirs.
+The cost of a construction depends on the length of replies. It also depends on their words, because replies are
+embedded and found again. So each reply is as long as the papers report, or as the replies of a recorded model. It
+consists of words from its messages, so that its vector is near theirs.
 """
 
 from __future__ import annotations
@@ -38,21 +38,22 @@ WRITERS: Final[Mapping[str, Callable[[Prompt], object]]] = {
     GISTS: write_gists,
     FACTS: write_triples,
 }
-"""Who writes the reply to an operation."""
+"""The functions that write the replies, by operation."""
 
 
 class StubModel:
-    """Answers what is asked while memory is made; everything else it refuses."""
+    """Answers the prompts of memory construction, and refuses all others."""
 
     @property
     def name(self) -> str:
         return "stub"
 
     async def generate(self, prompt: Prompt, answer_type: type[T], *, check: ReplyCheck[T] | None = None) -> Reply[T]:
-        """Give a reply, with its tokens and those of all that a model would have read (:mod:`recollect.app.wire`).
+        """Return a reply, with its tokens and the tokens of everything that a model would have read
+        (:mod:`recollect.app.wire`).
 
         Raises:
-            NoAnswer: nobody writes replies to this operation.
+            NoAnswer: no function writes replies to this operation.
             InvalidReply: the reply does not pass the check.
         """
         if prompt.operation not in WRITERS:
@@ -68,10 +69,10 @@ class StubModel:
         return Reply(value=value, usage=Usage(calls=1, tokens_in=sum(read), tokens_out=out), model=self.name)
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[str]:
-        """Memory is never made by streaming.
+        """Refuse, because no construction of memory uses streaming.
 
         Raises:
-            NoAnswer: always.
+            NoAnswer: the method is called.
         """
-        raise NoAnswer(f"the stub streams no reply to {prompt.operation}")
+        raise NoAnswer(f"the stub cannot stream a reply to {prompt.operation}")
         yield ""

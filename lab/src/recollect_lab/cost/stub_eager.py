@@ -1,4 +1,6 @@
-"""What a model might note of a pair of messages: one to three facts of one short sentence each (Mem0, section 2)."""
+"""Stub replies for eager extraction: one to three facts from a pair of messages, each a short sentence (Mem0, section
+2).
+"""
 
 from __future__ import annotations
 
@@ -19,23 +21,24 @@ from recollect_lab.cost.excerpts import (
 )
 
 MOST_FACTS: Final = 3
-"""Facts of a pair of messages: one to three, as the paper's examples have it."""
+"""The most facts of a pair of messages: one to three, as in the paper's examples."""
 
 FACT_WORDS: Final = 18
-"""A plain sentence: beside the name of who said it, some 20 words."""
+"""The words of a plain sentence. With the speaker's name it has about 20 words."""
 
 FEWEST_CONTENT_WORDS: Final = 5
-"""A sentence of fewer content words than that is small talk."""
+"""The fewest content words of a sentence that is not small talk."""
 
 KNOWN, CHANGED = 0.9, 0.5
-"""From these shares of a fact's content words on that are in a note, the note tells it already, or gives way to it."""
+"""The shares of a fact's content words that a note must have to count as the same fact, or to be replaced by it."""
 
 
 def write_memories(prompt: Prompt) -> ExtractedMemories:
-    """A fact for each of the sentences that say most, in their order; none where all is small talk.
+    """Return a fact for each of the most informative sentences, in their order. The result is empty if all is small
+    talk.
 
-    What it does to the notes goes by the words that it shares with the one nearest in words. Words do not show that
-    something is over, so that nothing is ever deleted.
+    The action for a fact depends on the words that it shares with the most similar note. Words do not show that
+    something has ended, so nothing is ever deleted.
     """
     shown = split_sections(prompt.text)
     notes = {entry.number: find_content_words(entry.text) for entry in split_entries(shown["memories"])}
@@ -47,7 +50,7 @@ def write_memories(prompt: Prompt) -> ExtractedMemories:
 
 
 def _select_sentences(said_by: Sequence[ShownMessage]) -> list[tuple[ShownMessage, str]]:
-    """The sentences with most content words, in the order in which they were said."""
+    """Return the sentences with the most content words, in the order in which they were said."""
     said = [(one, sentence) for one in said_by for sentence in split_sentences(one.words)]
     weights = [len(find_content_words(sentence)) for _, sentence in said]
     best = sorted((-weight, at) for at, weight in enumerate(weights) if weight >= FEWEST_CONTENT_WORDS)[:MOST_FACTS]

@@ -1,7 +1,7 @@
-"""What a model might extract and observe for Hindsight, of the lengths of the shipped recording's replies.
+"""Stub replies for Hindsight's extraction and observations, as long as the replies of the shipped recording.
 
 The recording (``recollect/recordings/hindsight``) was made over the sample: 67 facts in 13 replies, 126 observations in
-28. The means of its replies, in words and by field, stand beside the constants.
+28 replies. The constants have the means of its replies next to them, in words and by field.
 """
 
 from __future__ import annotations
@@ -34,26 +34,35 @@ from recollect_lab.cost.excerpts import (
 )
 
 TOKENS_OF_A_FACT: Final = 140
-"""Five facts for an exchange of some 700 tokens: 5.2 for 781 in the recording, 2 to 5 in the paper (4.1.2)."""
+"""The tokens of talk for each fact: five facts for about 700 tokens.
+
+The recording has 5.2 facts for 781 tokens. The paper has 2 to 5 facts (4.1.2).
+"""
 
 WHAT_WORDS, WHY_WORDS = 53, 10
-"""53.1 and 10.1 in the recording; ``who`` and ``where`` are 2 words there, and left empty here."""
+"""The words of ``what`` and ``why``: 53.1 and 10.1 in the recording.
+
+``who`` and ``where`` have 2 words in the recording, and are empty here.
+"""
 
 NAMES: Final = 4
-"""3.8 in the recording."""
+"""The names in a fact: 3.8 in the recording."""
 
 MESSAGES: Final = 3
-"""2.6 in the recording."""
+"""The messages of a fact: 2.6 in the recording."""
 
 CAUSED: Final = (1, 3)
-"""Of every five facts those that another caused: 0.4 relations a fact in the recording."""
+"""The positions, in every five facts, of those with a causal relation: 0.4 relations a fact in the recording."""
 
 OBSERVATIONS, OBSERVATION_WORDS = 5, 37
-"""4.5 and 37.0 in the recording; each rests on two facts, 2.3 there."""
+"""The observations of a reply, and the words of each: 4.5 and 37.0 in the recording.
+
+Each observation has two facts as its sources, 2.3 in the recording.
+"""
 
 
 def write_facts(prompt: Prompt) -> ExtractedFacts:
-    """A fact for each stretch of the new messages, in the words of up to three of them."""
+    """Return a fact for each run of the new messages. Each fact has the words of up to three messages."""
     section = split_sections(prompt.text)["messages"]
     said = parse_messages(section)
     count = min(max(1, round(count_tokens(section) / TOKENS_OF_A_FACT)), len(said), MOST_FACTS)
@@ -77,7 +86,7 @@ def _write_fact(stretch: Sequence[ShownMessage], at: int) -> ExtractedFact:
 
 
 def write_observations(prompt: Prompt) -> Observations:
-    """Observations of two facts each, in their first words; the newest facts are those that are told of."""
+    """Return observations with the first words of two facts each. The newest facts are used."""
     shown = split_sections(prompt.text)
     facts, subject = split_entries(shown["facts"]), shown["entity"].partition(" (")[0]
     count = min(OBSERVATIONS, max(FEWEST_FACTS, len(facts) // 2))
@@ -94,5 +103,5 @@ def write_observations(prompt: Prompt) -> Observations:
 
 
 def _take_start(fact: ShownEntry) -> str:
-    """The first words of a fact, without the times in brackets before it."""
+    """Return the first words of a fact, without the times in brackets before them."""
     return clip_words(fact.text.partition(") ")[2] or fact.text, (OBSERVATION_WORDS - 8) // 2)

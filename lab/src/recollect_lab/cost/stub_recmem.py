@@ -1,4 +1,4 @@
-"""What a model might write for RecMem: episodes of 3 to 6 sentences, single facts of one (appendix F)."""
+"""Stub replies for RecMem: episodes of 3 to 6 sentences, and facts of one sentence (appendix F)."""
 
 from __future__ import annotations
 
@@ -24,29 +24,37 @@ from recollect_lab.cost.excerpts import (
 )
 
 FEWEST_SENTENCES, MOST_SENTENCES = 3, 6
-"""Of an episode: "3 to 6 sentences" (figure 8)."""
+"""The sentences of an episode: "3 to 6 sentences" (figure 8)."""
 
 SENTENCE_WORDS: Final = 20
-"""A plain sentence, the name and the day beside it."""
+"""The words of a plain sentence, without the name and the day."""
 
 FACT_WORDS: Final = 18
-"""One sentence a fact (figure 11), and fewer than ten facts (figure 9): one of every exchange."""
+"""The words of a fact. A fact is one sentence (figure 11). There are fewer than ten facts (figure 9), one for each
+exchange.
+"""
 
 SAME_THREAD: Final = 0.4
-"""From this share of an exchange's content words on that the episode has, they are told as one story.
+"""The share of an exchange's content words that an episode must have for a merge.
 
-Ours: nothing is published on how often a model finds that they are one.
+This value is ours. Nothing is published on how often a model decides to merge.
 """
 
 KNOWN, CHANGED = 0.9, 0.5
-"""From these shares of a fact's content words on that are in a known one, it says nothing new, or takes its place."""
+"""The shares of a fact's content words that a known fact must have.
+
+From the first share on, the new fact is not new. From the second on, it replaces the known fact.
+"""
 
 _STOPS: Final = re.compile(r"[.!?…\s]+")
 
 
 def write_merge(prompt: Prompt) -> MergeReply:
-    """Yes where they share words enough; then the episode has a sentence more, and where these are too many, the first
-    and the last of them."""
+    """Return a merge if the exchange and the episode share enough words.
+
+    The merged episode has one more sentence. If it then has too many, only the first sentence and the last ones are
+    kept.
+    """
     shown = split_sections(prompt.text)
     told, new = split_sentences(" ".join(shown["episode"].split())), parse_exchange(shown["new_exchange"])
     if compute_share(new.words, find_content_words(shown["episode"])) < SAME_THREAD:
@@ -57,7 +65,10 @@ def write_merge(prompt: Prompt) -> MergeReply:
 
 
 def write_episodes(prompt: Prompt) -> EpisodesReply:
-    """An episode for every six exchanges, one sentence of each, or more where that makes fewer than three."""
+    """Return an episode for every six exchanges, with one sentence from each.
+
+    If an episode would have fewer than three sentences, each exchange has more.
+    """
     said = parse_exchanges(split_sections(prompt.text)["exchanges"])
     count = -(-len(said) // MOST_SENTENCES)
     return EpisodesReply(episodes=tuple(map(_write_episode, split_evenly(said, count))))
@@ -72,7 +83,9 @@ def _write_episode(said: Sequence[ShownMessage]) -> ExtractedEpisode:
 
 
 def _write_sentences(said: ShownMessage, most: int) -> list[str]:
-    """An exchange in up to ``most`` sentences, in its own words; their stops are left out, so that each is one."""
+    """Return an exchange in its own words, as up to ``most`` sentences. Punctuation that ends sentences is removed from
+    it.
+    """
     words = _STOPS.sub(" ", said.words).split()
     starts = range(0, min(len(words), most * SENTENCE_WORDS), SENTENCE_WORDS)
     day = said.moment.rpartition(",")[0]
@@ -81,7 +94,9 @@ def _write_sentences(said: ShownMessage, most: int) -> list[str]:
 
 
 def write_semantic_facts(prompt: Prompt) -> FactsReply:
-    """A fact of each exchange, in the words of its longest sentence, unless a known fact has nearly all of them."""
+    """Return a fact for each exchange, in the words of its longest sentence, unless a known fact has nearly all its
+    words.
+    """
     shown = split_sections(prompt.text)
     known = {entry.number: find_content_words(entry.text) for entry in split_entries(shown.get("known_facts", ""))}
     facts = (_write_fact(one, known) for one in parse_exchanges(shown["exchanges"]))

@@ -1,6 +1,6 @@
-"""What a model might write for REMem: gists and facts, as many and as long as the paper counts on LoCoMo (table 22).
+"""Stub replies for REMem: gists and facts in the numbers and lengths that the paper reports for LoCoMo (table 22).
 
-There 15,966 tokens of talk became 730 gists of 29.8 tokens, the time before each included, and 764 triples over 778
+There, 15,966 tokens of talk became 730 gists of 29.8 tokens, including the time before each, and 764 triples over 778
 phrases of 6.6 tokens.
 """
 
@@ -24,23 +24,23 @@ from recollect_lab.cost.excerpts import ShownMessage, clip_words, find_iso_day, 
 T = TypeVar("T")
 
 TOKENS_OF_A_GIST, TOKENS_OF_A_FACT = 21.9, 20.9
-"""Of talk: 15,966 / 730, and 15,966 / 764."""
+"""The tokens of talk for each gist (15,966 / 730) and for each fact (15,966 / 764)."""
 
 GIST_WORDS: Final = 12
-"""Beside the name and the date in brackets; the time before it is not the model's to write."""
+"""The words of a gist, without the name and the date in brackets. The model does not write the time before a gist."""
 
 PHRASE_WORDS, PREDICATE_WORDS = 4, 2
-"""An object of some 6 tokens; the subject is a name."""
+"""The words of an object, about 6 tokens, and of a predicate. The subject is a name."""
 
 
 def write_gists(prompt: Prompt) -> ExtractedGists:
-    """A gist for every so many tokens of talk, in the words of one message each."""
+    """Return a gist for every ``TOKENS_OF_A_GIST`` tokens of talk, each in the words of one message."""
     said, count = _select_messages(prompt, TOKENS_OF_A_GIST, MOST_GISTS)
     return ExtractedGists(gists=tuple(_write_gist(one, part) for one, part in _spread_evenly(said, count)))
 
 
 def write_triples(prompt: Prompt) -> ExtractedTriples:
-    """A triple for every so many tokens of talk: a speaker, and words of the message."""
+    """Return a triple for every ``TOKENS_OF_A_FACT`` tokens of talk: a speaker, and words of the message."""
     said, count = _select_messages(prompt, TOKENS_OF_A_FACT, MOST_FACTS)
     return ExtractedTriples(facts=tuple(_write_triple(one, part) for one, part in _spread_evenly(said, count)))
 
@@ -52,7 +52,7 @@ def _select_messages(prompt: Prompt, each: float, most: int) -> tuple[tuple[Show
 
 
 def _spread_evenly(said: Sequence[T], count: int) -> list[tuple[T, int]]:
-    """So many of them, spread evenly, each with how often it was taken before."""
+    """Return ``count`` of the messages, evenly spread. Each comes with the number of times that it was taken before."""
     taken: dict[int, int] = {}
     spread = []
     for n in range(count):
@@ -82,7 +82,9 @@ def _write_triple(said: ShownMessage, part: int) -> ExtractedTriple:
 
 
 def _take_part(said: ShownMessage, part: int, most: int) -> str:
-    """The ``part``-th run of so many words of a message; its beginning where it is not that long."""
+    """Return the ``part``-th run of ``most`` words of a message. If the message is too short, return its first
+    words.
+    """
     words = said.words.split()
     run = " ".join(words[part * most : (part + 1) * most])
     return run if any(map(str.isalnum, run)) else clip_words(said.words, most) or "something"

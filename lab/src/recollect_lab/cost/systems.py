@@ -1,4 +1,4 @@
-"""Making memory of a conversation, by a recipe or by eager extraction, with a model that only costs."""
+"""Make memory of a conversation by a recipe or by eager extraction, with a stub model."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from recollect_lab.manual_clock import ManualClock
 
 EAGER = "eager"
 DEFAULT_SYSTEMS = ("recmem", "recmem@3", "recmem@4", "recmem@5", "recmem@6", EAGER, "remem", "hindsight")
-"""What is compared where nothing is chosen; ``recmem@N`` is the recipe with theta_count N."""
+"""The systems that are compared by default. ``recmem@N`` is the recipe with theta_count N."""
 
 SETTLE_TIME = timedelta(hours=1)
-"""How long after a session began the background work on it is done: before the next one is held."""
+"""The time from the beginning of a session until its background work is done, which is before the next session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Construction:
-    """What became of one conversation.
+    """The memory that was made of one conversation, and its cost.
 
-    ``operations`` are what the calls cost, by what they were made for; ``items`` what was made, what was superseded
-    included; ``problems`` what went wrong, a line a job.
+    ``operations`` is the cost of the calls by operation. ``items`` are all items that were made, including superseded
+    ones. ``problems`` has one line for each failed job.
     """
 
     operations: Mapping[str, Usage]
@@ -55,7 +55,7 @@ class Construction:
 
 
 class CostSystem(Protocol):
-    """A way to make memory. ``recurrence`` is what it waits for, where it waits for something."""
+    """A way to make memory. ``recurrence`` has its thresholds, or is ``None`` if it does not wait for recurrence."""
 
     @property
     def name(self) -> str: ...
@@ -68,13 +68,13 @@ class CostSystem(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EagerSystem:
-    """One call a pair of messages (:mod:`recollect_lab.cost.eager`)."""
+    """Makes memory with one call for each pair of messages (:mod:`recollect_lab.cost.eager`)."""
 
     name: str = EAGER
     recurrence: Recurrence | None = None
 
     async def construct(self, conversation: DatasetConversation, embedder: Embedder) -> Construction:
-        """Read every pair.
+        """Read every pair of messages.
 
         Raises:
             ModelUnavailable: the embedder could not be reached.
@@ -85,14 +85,14 @@ class EagerSystem:
 
 @dataclass(frozen=True, slots=True)
 class RecipeSystem:
-    """What a recipe makes in the background, after each session."""
+    """Makes memory by the background work of a recipe, after each session."""
 
     name: str
     recipe: Recipe
     recurrence: Recurrence | None = None
 
     async def construct(self, conversation: DatasetConversation, embedder: Embedder) -> Construction:
-        """Keep session after session, and have all work done that each of them causes.
+        """Retain session after session, and do all the work that each session causes.
 
         Raises:
             ModelUnavailable: the embedder could not be reached.
@@ -124,22 +124,23 @@ async def _retain_session(bank: Bank, session: DatasetSession, clock: ManualCloc
 
 
 async def _load_items(bank: Bank) -> tuple[Item, ...]:
-    """All that was made of the messages, turns aside: what holds and what was superseded."""
+    """Return all items that were made of the messages, except turns. Superseded items are included."""
     lines = [json.loads(line) async for line in bank.export()]
     items = (from_json(Item, line["item"]) for line in lines if line["type"] == "item")
     return tuple(item for item in items if item.kind is not ItemKind.TURN)
 
 
 def build_system(name: str, embedder: Embedder, *, theta_sim: float | None = None) -> CostSystem:
-    """A system by its name: ``eager``, a recipe's, or a recipe's with ``@`` and the theta_count of its recurrence.
+    """Return a system by its name: ``eager``, a recipe, or a recipe with ``@`` and a theta_count for its recurrence.
 
     Args:
-        name: what to build.
-        embedder: whose thresholds recurrence goes by.
-        theta_sim: the threshold of recurrence instead.
+        name: the name of the system.
+        embedder: the embedder that decides the thresholds of recurrence.
+        theta_sim: a similarity threshold that replaces the embedder's.
 
     Raises:
-        InvalidInput: there is no such recipe, it waits for no recurrence, or the number is none.
+        InvalidInput: there is no such recipe, the recipe does not wait for recurrence, or the theta_count is not a
+            number.
     """
     if name == EAGER:
         return EagerSystem()
@@ -148,7 +149,7 @@ def build_system(name: str, embedder: Embedder, *, theta_sim: float | None = Non
     recurrence = _choose_recurrence(recipe, embedder)
     if recurrence is None:
         if mark:
-            raise InvalidInput(f"{name!r}: the recipe {known} waits for no recurrence, so that it has no theta_count")
+            raise InvalidInput(f"{name!r}: the recipe {known} does not wait for recurrence, so it has no theta_count")
         return RecipeSystem(name, recipe)
     if mark:
         recurrence = replace(recurrence, theta_count=_parse_count(name, count))
@@ -159,12 +160,12 @@ def build_system(name: str, embedder: Embedder, *, theta_sim: float | None = Non
 
 def _parse_count(name: str, count: str) -> int:
     if not count.isdecimal():
-        raise InvalidInput(f"{name!r}: what stands after @ is a theta_count, as in recmem@5")
+        raise InvalidInput(f"{name!r}: the part after @ must be a theta_count, as in recmem@5")
     return int(count)
 
 
 def _choose_recurrence(recipe: Recipe, embedder: Embedder) -> Recurrence | None:
-    """Return the threshold that a new bank of the recipe has; ``None`` where it waits for no recurrence."""
+    """Return the thresholds that a new bank of the recipe has. ``None`` if the recipe does not wait for recurrence."""
     for part in recipe.consolidate:
         if (settings := _consolidation_settings(part)) is not None:
             return settings.recurrence or RECURRENCE.get(embedder.name, CASUAL)
@@ -181,7 +182,7 @@ def _set_recurrence(recurrence: Recurrence, part: Factory[Consolidator]) -> Fact
 
 
 def _consolidation_settings(part: Factory[Consolidator]) -> ConsolidateSettings | None:
-    """Return the settings of RecMem's consolidator; ``None`` for any other."""
+    """Return the settings of RecMem's consolidator. ``None`` for any other part."""
     if part is UnitConsolidator:
         return ConsolidateSettings()
     if isinstance(part, partial) and part.func is UnitConsolidator:
@@ -192,11 +193,11 @@ def _consolidation_settings(part: Factory[Consolidator]) -> ConsolidateSettings 
 
 
 def count_reasons(items: Sequence[Item]) -> Mapping[str, int]:
-    """Why episodes were made: the first words of their labels ("recurrence", "pinned", "salient"), counted."""
+    """Count the new episodes by reason: the first word of each label ("recurrence", "pinned", "salient")."""
     made = (item for item in items if item.kind is ItemKind.EPISODE and not item.order)
     return Counter(item.label.partition(" ")[0].rstrip(":") for item in made)
 
 
 def count_merges(items: Sequence[Item]) -> int:
-    """How often an episode was told anew: its steps after the first."""
+    """Return how often an episode was rewritten: the number of its steps after the first."""
     return sum(item.kind is ItemKind.EPISODE and item.order > 0 for item in items)

@@ -1,4 +1,4 @@
-"""The files that can be evaluated on: one loader a format."""
+"""Read the files for evaluations, with one loader for each format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def load_dataset(path: Path, *, kind: str) -> Dataset:
     """Read a data set with the loader of that name, a key of :data:`LOADERS`.
 
     Raises:
-        InvalidInput: there is no such loader, or the file is not what it reads.
+        InvalidInput: there is no such loader, or the file does not have its format.
     """
     if kind not in LOADERS:
         raise InvalidInput(f"no loader is called {kind!r}; there are {', '.join(LOADERS)}")

@@ -1,4 +1,4 @@
-"""What an evaluation reads: conversations to remember and questions about them."""
+"""The input of an evaluation: conversations to remember and questions about them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Literal
 from recollect.domain.messages import Message
 
 PlaceUnit = Literal["message", "exchange"]
-"""What is counted as one place in a ranking: a message, or a user message with the answers to it."""
+"""The unit that counts as one place in a ranking: a message, or a user message with the answers to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetSession:
-    """The messages of one sitting, in order; every message has an ``id`` and an ``at`` of its own."""
+    """The messages of one sitting, in order. Every message has an ``id`` and an ``at`` that no other message has."""
 
     id: str
     at: datetime
@@ -24,11 +24,11 @@ class DatasetSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetQuestion:
-    """A question with its known answer and where that answer was said.
+    """A question with its known answer and the messages that contain the answer.
 
-    ``at`` is when it is asked ("now", to the bank). ``evidence`` are ids of messages, ``sessions`` ids of the sessions
-    that hold the evidence; a question may name sessions only. ``unscored`` says why retrieval cannot be scored on it
-    (for example "no evidence"), and is ``None`` where it can.
+    ``at`` is the time at which the question is asked ("now", to the bank). ``evidence`` are ids of messages.
+    ``sessions`` are the ids of the sessions with the evidence. A question may name only sessions. ``unscored`` is the
+    reason why retrieval cannot be scored on it (for example "no evidence"), or ``None``.
     """
 
     id: str
@@ -43,7 +43,7 @@ class DatasetQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetConversation:
-    """What goes into one bank, in order of time, and what is asked of it."""
+    """The contents of one bank, in order of time, and the questions about them."""
 
     id: str
     sessions: tuple[DatasetSession, ...]
@@ -54,9 +54,9 @@ class DatasetConversation:
 class Dataset:
     """A file of conversations.
 
-    ``checksum`` is the SHA-256 of the file's bytes as they lie on disk, in hexadecimal. ``left_out`` counts the
-    questions of the file that the loader did not take, by reason; ``bad_evidence`` counts the pieces of evidence that
-    name no message of their conversation and were dropped.
+    ``checksum`` is the SHA-256 of the file's bytes on disk, in hexadecimal. ``left_out`` counts, by reason, the
+    questions of the file that the loader left out. ``bad_evidence`` counts the pieces of evidence that name no message
+    of their conversation. The loader drops them.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Reading a data file, with the checksum that its figures are published under."""
+"""Read a data file, with the checksum that is published with its figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """A file's text, unpacked, and the SHA-256 of its bytes as they lie on disk (packed, where it is packed)."""
+    """The unpacked text of a file, and the SHA-256 of its bytes on disk, packed or not."""
 
     name: str
     text: str
@@ -25,7 +25,7 @@ def read_source(path: Path) -> SourceFile:
     """Read a UTF-8 file, gzip or plain.
 
     Raises:
-        InvalidInput: it cannot be read, unpacked, or is not UTF-8.
+        InvalidInput: the file cannot be read, cannot be unpacked, or is not UTF-8.
     """
     try:
         raw = path.read_bytes()

@@ -20,7 +20,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
     ),
     "question": frozenset({"type", "id", "text", "at", "category", "answer", "evidence", "conversation"}),
 }
-"""The types of line, and the fields each may have."""
+"""The types of lines, and the allowed fields of each."""
 
 _ONLY_CONVERSATION = "conversation"
 
@@ -30,7 +30,7 @@ def load_jsonl(path: Path) -> Dataset:
 
     Raises:
         InvalidInput: the file cannot be read.
-        MalformedLine: a line cannot be used; says which, and why.
+        MalformedLine: a line cannot be used. The message has its number and the reason.
     """
     source = read_source(path)
     lines = list(read_lines(source.text))
@@ -42,14 +42,14 @@ def load_jsonl(path: Path) -> Dataset:
 def _check_fields(line: DatasetLine) -> None:
     kind = line.read_text("type")
     if kind not in FIELDS:
-        raise line.make_error(f"unknown type {kind!r}; known are {', '.join(FIELDS)}")
+        raise line.make_error(f"unknown type {kind!r}; the known types are {', '.join(FIELDS)}")
     line.require_known(FIELDS[kind])
 
 
 def _make_dataset(source: SourceFile, lines: Sequence[DatasetLine]) -> Dataset:
     headers = _select_type("dataset", lines)
     if len(headers) > 1:
-        raise headers[1].make_error("a second line of type 'dataset'; a file has one at most")
+        raise headers[1].make_error("a second line of type 'dataset', but a file has at most one")
     by_conversation: dict[str, list[DatasetLine]] = {}
     for line in lines:
         if line.fields["type"] != "dataset":
@@ -86,7 +86,7 @@ def _select_type(kind: str, lines: Iterable[DatasetLine]) -> list[DatasetLine]:
 
 
 def _select_unique(kind: str, lines: Iterable[DatasetLine]) -> list[DatasetLine]:
-    """The lines of a type, none of which may have the id of another."""
+    """Return the lines of a type. Raise MalformedLine if two of them have the same id."""
     first: dict[str, int] = {}
     found = _select_type(kind, lines)
     for line in found:
@@ -102,13 +102,16 @@ def _read_starts(lines: Iterable[DatasetLine]) -> dict[str, datetime]:
     for line in lines:
         at = line.read_moment("at")
         if at is None:
-            raise line.make_error("'at' is missing: a session needs the time it began")
+            raise line.make_error("'at' is missing: a session needs its start time")
         starts[line.read_text("id")] = at
     return starts
 
 
 def _read_messages(lines: Iterable[DatasetLine], starts: Mapping[str, datetime]) -> dict[str, list[Message]]:
-    """The messages of each session, in the order of their lines; one without a time gets a second of its own."""
+    """Return the messages of each session, in the order of their lines.
+
+    The n-th message of a session without a time gets the time of the session plus n seconds, with n counted from 0.
+    """
     said: dict[str, list[Message]] = {session: [] for session in starts}
     for line in lines:
         session = line.read_text("session")
@@ -122,7 +125,7 @@ def _read_messages(lines: Iterable[DatasetLine], starts: Mapping[str, datetime])
 def _read_message(line: DatasetLine, at: datetime) -> Message:
     role = line.read_text("role", Role.USER.value)
     if role not in tuple(Role):
-        raise line.make_error(f"unknown role {role!r}; known are {', '.join(Role)}")
+        raise line.make_error(f"unknown role {role!r}; the known roles are {', '.join(Role)}")
     return Message(
         id=line.read_text("id"),
         speaker=line.read_text("speaker"),

@@ -1,4 +1,4 @@
-"""One line of a JSON Lines file, read field by field; every complaint carries the line's number."""
+"""Read a line of a JSON Lines file field by field. Every error has the number of the line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from recollect.errors import MalformedLine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetLine:
-    """A JSON object and the number of its line, counted from 1. Every method raises ``MalformedLine``."""
+    """A JSON object and the number of its line, counted from 1. Every method raises ``MalformedLine`` for a wrong
+    field.
+    """
 
     number: int
     fields: Mapping[str, object]
@@ -22,24 +24,27 @@ class DatasetLine:
         return MalformedLine(self.number, problem)
 
     def require_known(self, allowed: AbstractSet[str]) -> None:
-        """Refuse fields that nobody reads: a misspelt name must not be lost in silence."""
+        """Raise MalformedLine if the line has an unknown field, so that a misspelt name is noticed."""
         unknown = sorted(self.fields.keys() - allowed)
         if unknown:
-            raise self.make_error(f"unknown field {unknown[0]!r}; known here are {', '.join(sorted(allowed))}")
+            raise self.make_error(f"unknown field {unknown[0]!r}; the allowed fields are {', '.join(sorted(allowed))}")
 
     def read_text(self, name: str, default: str | None = None) -> str:
-        """A string that is not blank; ``default`` where there is none (or null), an error where there is no default."""
+        """Return a string that is not blank.
+
+        If the field is missing or null, return ``default``. If there is no default either, that is an error.
+        """
         value = self.fields.get(name)
         if value is None:
             if default is None:
                 raise self.make_error(f"{name!r} is missing")
             return default
         if not isinstance(value, str) or not value.strip():
-            raise self.make_error(f"{name!r} must be a string with something in it")
+            raise self.make_error(f"{name!r} must be a string that is not blank")
         return value
 
     def read_texts(self, name: str) -> tuple[str, ...]:
-        """A list of strings; empty where there is none (or null)."""
+        """Return a list of strings. It is empty if the field is missing or null."""
         value = self.fields.get(name)
         if value is None:
             return ()
@@ -48,33 +53,33 @@ class DatasetLine:
         return tuple(value)
 
     def read_flag(self, name: str) -> bool:
-        """Whether it is true; false where there is none (or null)."""
+        """Return true if the field is true. It is false if the field is missing or null."""
         value = self.fields.get(name)
         if value is not None and not isinstance(value, bool):
             raise self.make_error(f"{name!r} must be true or false")
         return bool(value)
 
     def read_moment(self, name: str) -> datetime | None:
-        """An ISO 8601 time with its zone, or ``None`` where there is none (or null)."""
+        """Return an ISO 8601 time with its time zone, or ``None`` if the field is missing or null."""
         if self.fields.get(name) is None:
             return None
         text = self.read_text(name)
         try:
             moment = datetime.fromisoformat(text)
         except ValueError as exc:
-            raise self.make_error(f"{name!r} is no ISO 8601 time: {text!r}") from exc
+            raise self.make_error(f"{name!r} is not an ISO 8601 time: {text!r}") from exc
         if moment.tzinfo is None:
             raise self.make_error(f"{name!r} has no zone: {text!r}; write {text}Z or {text}+02:00")
         return moment
 
 
 def read_lines(text: str) -> Iterator[DatasetLine]:
-    """The objects of a JSON Lines text; blank lines are passed over.
+    """Yield the objects of a JSON Lines text. Blank lines are skipped.
 
     Raises:
         MalformedLine: a line is not JSON, or not an object.
     """
-    for number, raw in enumerate(text.split("\n"), 1):  # not splitlines(): JSON strings may hold U+2028
+    for number, raw in enumerate(text.split("\n"), 1):  # not splitlines(): JSON strings may contain U+2028
         if not raw.strip():
             continue
         try:

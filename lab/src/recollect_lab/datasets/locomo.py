@@ -1,15 +1,16 @@
-"""LoCoMo (Maharana et al., 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents").
+"""Read LoCoMo (Maharana et al., 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents").
 
-What is taken, and how:
+The loader reads the file as follows:
 
-- A session's messages are said one second apart, from the session's time on (read as UTC): the file dates sessions
-  only, and the order must be kept. A question is asked at the time of the last message.
-- Captions of pictures (``blip_caption``) are retained, apart from the text. The words the pictures were searched with
-  (``query``) and their addresses are not: nobody in the conversation has seen them.
-- Left out and counted: category 5 (adversarial: what it cites answers another question), and a question whose text was
-  asked in the same conversation before. Questions without evidence are kept, and not scored.
-- Evidence is mended: "D8:6; D9:17" is two ids, "D:11:26" is D11:26, "D30:05" is D30:5, an id given twice is one, and
-  what then names no message ("D", "D10:19") is dropped and counted.
+- A session has a time in the file, but its messages do not. Its messages get times one second apart, from the time of
+  the session on (read as UTC), so that their order is kept. A question is asked at the time of the last message.
+- Captions of pictures (``blip_caption``) are retained, separate from the text. The search words of the pictures
+  (``query``) and their addresses are not retained, because nobody in the conversation has seen them.
+- Questions of category 5 are left out and counted (adversarial: their evidence answers another question). So are
+  questions with the same text as an earlier one in the conversation. Questions without evidence are kept, but not
+  scored.
+- Evidence is repaired: "D8:6; D9:17" is two ids, "D:11:26" is D11:26, and "D30:05" is D30:5. An id that is given twice
+  counts once. Evidence that still names no message ("D", "D10:19") is dropped and counted.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class _LocomoSample(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LoadedSample:
-    """One conversation, and what of it was not taken."""
+    """One conversation, and the numbers of questions and pieces of evidence that were left out."""
 
     conversation: DatasetConversation
     left_out: Counter[str]
@@ -74,13 +75,13 @@ def load_locomo(path: Path) -> Dataset:
     """Read a LoCoMo file: JSON, or JSON in gzip. Places are messages.
 
     Raises:
-        InvalidInput: the file cannot be read, or is no LoCoMo file.
+        InvalidInput: the file cannot be read, or is not a LoCoMo file.
     """
     source = read_source(path)
     try:
         taken = [_load_sample(sample) for sample in cast(list[_LocomoSample], json.loads(source.text))]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as exc:
-        raise InvalidInput(f"{path} is no LoCoMo file: {type(exc).__name__}: {exc}") from exc
+        raise InvalidInput(f"{path} is not a LoCoMo file: {type(exc).__name__}: {exc}") from exc
     return Dataset(
         name=source.name,
         conversations=tuple(one.conversation for one in taken),
@@ -133,7 +134,7 @@ def _read_question(
 
 
 def repair_evidence(given: Iterable[str], known: Mapping[str, str]) -> _RepairedEvidence:
-    """Read what annotators wrote as evidence; ``known`` has the ids of the conversation's messages as keys."""
+    """Read the evidence that annotators wrote. ``known`` has the ids of the conversation's messages as keys."""
     ids: list[str] = []
     bad = 0
     for text in given:
@@ -145,7 +146,9 @@ def repair_evidence(given: Iterable[str], known: Mapping[str, str]) -> _Repaired
 
 
 def _read_sessions(conversation: Mapping[str, Any]) -> tuple[DatasetSession, ...]:
-    """The sessions that have messages, in order of time. (The file dates some sessions that it does not have.)"""
+    """Return the sessions that have messages, in order of time. (The file has dates of some sessions that are not in
+    it.)
+    """
     names = [name for name, turns in conversation.items() if _SESSION.fullmatch(name) and turns]
     sessions = (_read_session(name, conversation[name], conversation[f"{name}_date_time"]) for name in names)
     return tuple(sorted(sessions, key=lambda session: session.at))

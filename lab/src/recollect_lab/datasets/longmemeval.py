@@ -1,15 +1,16 @@
-"""LongMemEval (Wu et al., 2024, "LongMemEval: Benchmarking Chat Assistants on Long-Term Interactive Memory").
+"""Read LongMemEval (Wu et al., 2024, "LongMemEval: Benchmarking Chat Assistants on Long-Term Interactive Memory").
 
-What is taken, and how:
+The loader reads the file as follows:
 
-- Every question has a haystack of its own, so every question is a conversation, and gets a bank.
-- **The file's session ids never get into a bank**: those with the evidence begin with "answer_". Sessions are sorted by
-  time (those of one minute stay as the file has them) and named by position, s001, s002; messages s001:001. The gold
-  sessions are renamed with them; a session that is in the haystack twice is two sessions.
-- Times are read as UTC; a session's messages are said one second apart, from the session's time on.
-- Sessions dated after the question stay: the published haystacks have them, and some hold evidence.
-- Gold messages are those marked ``has_answer``. A question without any is scored on sessions only; abstention questions
-  (ids that end in "_abs") are kept, and not scored: what they ask was never said.
+- Every question has its own haystack, so every question is a conversation and gets its own bank.
+- **No bank contains the file's session ids**, because the ids of sessions with evidence begin with "answer_". Sessions
+  are sorted by time (those of the same minute stay in the order of the file) and named by position: s001, s002. Their
+  messages are s001:001 and so on. The gold sessions are renamed in the same way. A session that is in the haystack
+  twice counts as two sessions.
+- Times are read as UTC. The messages of a session get times one second apart, from the time of the session on.
+- Sessions with a date after the question are kept: the published haystacks have them, and some contain evidence.
+- Gold messages are those with ``has_answer``. A question without any is scored on sessions only. Abstention questions
+  (their ids end in "_abs") are kept, but not scored, because nobody said what they ask for.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def load_longmemeval(path: Path) -> Dataset:
     """Read a LongMemEval file (S, M or oracle): JSON, or JSON in gzip. Places are exchanges.
 
     Raises:
-        InvalidInput: the file cannot be read, or is no LongMemEval file.
+        InvalidInput: the file cannot be read, or is not a LongMemEval file.
     """
     source = read_source(path)
     try:
@@ -55,7 +56,7 @@ def load_longmemeval(path: Path) -> Dataset:
             _read_conversation(row) for row in cast(list[_LongMemEvalQuestion], json.loads(source.text))
         )
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as exc:
-        raise InvalidInput(f"{path} is no LongMemEval file: {type(exc).__name__}: {exc}") from exc
+        raise InvalidInput(f"{path} is not a LongMemEval file: {type(exc).__name__}: {exc}") from exc
     return Dataset(name=source.name, conversations=conversations, place="exchange", checksum=source.checksum)
 
 

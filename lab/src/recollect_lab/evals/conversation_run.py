@@ -1,4 +1,4 @@
-"""One conversation's part of an evaluation: retain it, put its questions, score what comes back."""
+"""Evaluate one conversation: retain it, ask its questions, and score the results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recollect_lab.evals.selection import ChosenQuestions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalProgress:
-    """How far an evaluation is: ``done`` of ``total`` questions; ``stage`` is what just ended in ``conversation``."""
+    """The progress of an evaluation: ``done`` of ``total`` questions. ``stage`` has just ended in ``conversation``."""
 
     stage: Literal["retain", "recall"]
     conversation: str
@@ -26,7 +26,7 @@ class EvalProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationOutcome:
-    """What one conversation gave: a row a question, and what it cost (seconds, messages, bytes)."""
+    """The result of one conversation: a row for each question, and the cost (seconds, messages, bytes)."""
 
     rows: tuple[QuestionResult, ...]
     retain_seconds: float
@@ -36,7 +36,7 @@ class ConversationOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ranking:
-    """Places and sessions, best first; or why there are none."""
+    """A ranking of places and one of sessions, the best first, or the error of the recall."""
 
     places: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
@@ -45,7 +45,9 @@ class _Ranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationRun:
-    """The same for every conversation of a run: how it is measured, who is told, and the clock (in seconds)."""
+    """The settings that all conversations of a run share: how to measure, where to report progress, and the clock in
+    seconds.
+    """
 
     run: RunSettings
     total: int
@@ -53,7 +55,7 @@ class ConversationRun:
     timer: Callable[[], float]
 
     async def run_conversation(self, chosen: ChosenQuestions, open_bank: OpenBank, *, done: int) -> ConversationOutcome:
-        """Examine one conversation in a bank of its own; ``done`` questions were put before it."""
+        """Evaluate one conversation in a new bank. ``done`` is the number of questions that were asked before it."""
         name = chosen.conversation.id
         where = map_places(chosen.conversation, self.run.place)
         bank = await open_bank(name)
@@ -107,7 +109,7 @@ class ConversationRun:
             sources = [piece.sources for piece in found.evidence]
             places = rank_places(sources, where.places)[: self.run.depth]
             return _Ranking(places=places, sessions=rank_places(sources, where.sessions))
-        except Exception as exc:  # whatever a bank raises: one bad question must not lose the hours of the others
+        except Exception as exc:  # any error of a bank: one bad question must not lose the results of hours
             return _Ranking(error=f"{type(exc).__name__}: {exc}")
 
     def _tell(self, stage: Literal["retain", "recall"], conversation: str, done: int) -> None:

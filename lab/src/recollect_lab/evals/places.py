@@ -1,4 +1,4 @@
-"""From ranked evidence to ranked places, so that systems with items of any size can be compared. Pure."""
+"""Turn ranked evidence into ranked places, so that systems with items of any size can be compared. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recollect_lab.datasets.dataset import DatasetConversation, DatasetSession, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceMap:
-    """Where each message of a conversation counts: message id to place, and message id to session."""
+    """The place and the session of each message of a conversation, by the message's id."""
 
     places: Mapping[str, str]
     sessions: Mapping[str, str]
@@ -21,9 +21,9 @@ class PlaceMap:
 def map_places(conversation: DatasetConversation, place: PlaceUnit) -> PlaceMap:
     """Map the messages of a conversation to places and sessions.
 
-    With "message" every message is its own place. With "exchange" a place is named after the message that opens it:
-    a user message opens one, what others answer belongs to it, and what comes before a session's first user message
-    is an exchange of its own. No exchange spans two sessions.
+    If places are messages, every message is its own place. If places are exchanges, each is named after its first
+    message. A user message begins an exchange, and the answers of others belong to it. Messages before the first user
+    message of a session are one exchange. No exchange spans two sessions.
     """
     places: dict[str, str] = {}
     sessions: dict[str, str] = {}
@@ -36,21 +36,21 @@ def map_places(conversation: DatasetConversation, place: PlaceUnit) -> PlaceMap:
 
 
 def rank_places(sources: Iterable[Sequence[str]], where: Mapping[str, str]) -> tuple[str, ...]:
-    """Rank places (or sessions) by first appearance.
+    """Rank places (or sessions) by their first appearance.
 
-    ``sources`` are the message ids of each piece of evidence, best piece first. A piece that spans two places takes
-    two, in the order of its sources; a place that is there already is not repeated and takes no rank.
+    ``sources`` are the message ids of each piece of evidence, the best piece first. A piece that spans two places takes
+    two ranks, in the order of its sources. A place that was ranked before is not repeated, and takes no rank.
 
     Raises:
-        InvalidInput: a source is no message of the conversation. To skip it would count a bank that gives
-            wrong ids as one that finds nothing.
+        InvalidInput: a source is not a message of the conversation. If it were skipped, a bank that returns wrong ids
+            would look like a bank that finds nothing.
     """
     found: dict[str, None] = {}
     for piece in sources:
         for message in piece:
             if message not in where:
                 raise InvalidInput(
-                    f"the bank returned {message!r} as a source, which is no message of the conversation"
+                    f"the bank returned {message!r} as a source, which is not a message of the conversation"
                 )
             found[where[message]] = None
     return tuple(found)

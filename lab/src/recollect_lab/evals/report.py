@@ -1,4 +1,4 @@
-"""What an evaluation of retrieval gives: figures, and all that has to stand beside them."""
+"""The report of a retrieval evaluation: figures, and the facts that are needed to read them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from recollect_lab.reports.provenance import Checkout, Provenance
 from recollect_lab.reports.table import align_columns, format_interval, format_share
 
 KEPT_PLACES = 50
-"""How many places of each ranking are kept in a row."""
+"""The number of places of each ranking that a row contains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionResult:
-    """One question's raw outcome: the gold, the ranking (first 50), and what was made of it.
+    """The raw result of one question: the gold places, the ranking (first 50), and its scores.
 
-    ``scores`` holds the measures this question counts for. ``error`` is the text of what its recall raised; such a
-    question has no ranking and scores 0. ``ms`` is how long the recall took, in milliseconds.
+    ``scores`` has the measures that apply to this question. ``error`` is the text of the error that its recall raised.
+    Such a question has no ranking and scores 0. ``ms`` is the time of the recall in milliseconds.
     """
 
     question: str
@@ -39,7 +39,7 @@ class QuestionResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """How it was measured: what a place is, the pieces of evidence asked for, the most questions asked."""
+    """The settings of a run: the kind of place, the pieces of evidence to ask for, and the most questions."""
 
     place: PlaceUnit
     depth: int
@@ -48,7 +48,7 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTimes:
-    """Wall-clock time: sums over the run in seconds; percentiles over recalls that did not fail, in milliseconds."""
+    """Wall-clock time: sums over the run in seconds, and percentiles over successful recalls in milliseconds."""
 
     retain: float
     recall: float
@@ -58,7 +58,7 @@ class RunTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSize:
-    """Messages retained, and what the banks took on disk (megabytes of 10**6 bytes), all banks together."""
+    """The number of retained messages, and the size of all banks on disk in megabytes of 10**6 bytes."""
 
     messages: int
     index_mb: float
@@ -66,11 +66,13 @@ class RunSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionCounts:
-    """``questions`` are all in the file: those asked, and those left out, by reason.
+    """The numbers of conversations and questions. ``questions`` counts all in the file: those asked, and those left
+    out.
 
-    ``scored`` are the asked ones with gold places; ``sessions_only`` are asked with gold sessions alone. ``errors``
-    are asked and failed (scored 0). ``conversations`` are those that were retained. ``bad_evidence`` counts pieces of
-    evidence in the file that name no message.
+    ``left_out`` counts the latter by reason. ``scored`` counts asked questions with gold places, and ``sessions_only``
+    asked questions with gold sessions only. ``errors`` counts asked questions whose recall failed (scored 0).
+    ``conversations`` counts those that were retained. ``bad_evidence`` counts pieces of evidence in the file that name
+    no message.
     """
 
     conversations: int
@@ -85,7 +87,7 @@ class QuestionCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalReport:
-    """Figures with their intervals, what they cost, what was left out, and where they come from."""
+    """Figures with their intervals, their costs, the questions that were left out, and the origin of the figures."""
 
     metrics: Mapping[str, Estimate]
     by_category: Mapping[str, Mapping[str, Estimate]]
@@ -97,7 +99,9 @@ class RetrievalReport:
     rows: tuple[QuestionResult, ...]
 
     def to_json(self) -> dict[str, object]:
-        """One JSON object; the raw rows are not in it (:meth:`rows_json`), the texts of errors are."""
+        """Return the report as one JSON object, with the texts of errors. The raw rows are not in it (see
+        :meth:`rows_json`).
+        """
         return {
             "metrics": _dump_estimates(self.metrics),
             "by_category": {name: _dump_estimates(metrics) for name, metrics in self.by_category.items()},
@@ -110,11 +114,13 @@ class RetrievalReport:
         }
 
     def rows_json(self) -> list[dict[str, object]]:
-        """The raw outcomes, one JSON object a question, in the order asked; worth keeping as JSON Lines."""
+        """Return the raw results, one JSON object for each question, in the order of asking. JSON Lines is a good
+        format for them.
+        """
         return [row.to_json() for row in self.rows]
 
     def to_table(self) -> str:
-        """The report as plain text: measures with their intervals, means by category, and the circumstances."""
+        """Return the report as plain text: measures with their intervals, means by category, and the circumstances."""
         parts = (self._overall(), self._categories(), self._circumstances())
         return "\n\n".join(part for part in parts if part)
 

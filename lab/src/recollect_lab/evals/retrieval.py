@@ -1,4 +1,6 @@
-"""Retrieval, measured: every conversation into a bank, every question to it, every ranking against the gold."""
+"""Measure retrieval: retain every conversation in a bank, ask every question, and compare every ranking with the
+gold.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,15 @@ async def evaluate_retrieval(
     progress: Callable[[EvalProgress], None] | None = None,
     timer: Callable[[], float] = perf_counter,
 ) -> RetrievalReport:
-    """Retain each conversation in a bank of its own, session by session in order of time, and put its questions.
+    """Retain each conversation in a new bank, session by session in order of time, and ask its questions.
 
-    ``depth`` is how many pieces of evidence each recall is asked for, and where a ranking of places is cut. ``limit``
-    takes that many of the questions that can be scored (:func:`~recollect_lab.evals.selection.choose_questions`); a
-    conversation of which none is taken is not retained. ``timer`` gives seconds.
+    ``depth`` is the number of pieces of evidence that each recall asks for, and the most places of a ranking. ``limit``
+    takes that many of the questions that can be scored (:func:`~recollect_lab.evals.selection.choose`). A conversation
+    without any of these questions is not retained. ``timer`` returns seconds.
 
-    A recall that raises is recorded with its text and scored 0; so is one whose evidence names a message that is not
-    in the conversation. A bank that cannot be opened or cannot retain ends the evaluation with its own error.
+    If a recall raises an error, its text is recorded and the question scores 0. The same applies if the evidence names
+    a message that is not in the conversation. If a bank cannot be opened or cannot retain, the evaluation ends with its
+    error.
 
     Raises:
         InvalidInput: ``depth`` or ``limit`` is below 1, or no question can be scored.
@@ -45,7 +48,7 @@ async def evaluate_retrieval(
         raise InvalidInput(f"depth and limit must be 1 or more, not {depth} and {limit}")
     chosen = choose_questions(dataset, limit)
     if not chosen:
-        raise InvalidInput(f"no question of {dataset.name} can be scored: none says where its answer was said")
+        raise InvalidInput(f"no question of {dataset.name} can be scored: none names its evidence")
     run = RunSettings(place=dataset.place, depth=depth, limit=limit)
     total = sum(len(one.questions) for one in chosen)
     exam = ConversationRun(run=run, total=total, progress=progress, timer=timer)
@@ -81,7 +84,7 @@ def _group_by_category(rows: Sequence[QuestionResult]) -> Mapping[str, Mapping[s
 
 
 def _sum_times(outcomes: Sequence[ConversationOutcome], rows: Sequence[QuestionResult]) -> RunTimes:
-    good = [row.ms for row in rows if row.error is None]  # failing is often fast: it must not flatter the percentiles
+    good = [row.ms for row in rows if row.error is None]  # failures are often fast, and would lower the percentiles
     middle, slow = (float(ms) for ms in np.percentile(good, [50, 95])) if good else (None, None)
     return RunTimes(
         retain=sum(outcome.retain_seconds for outcome in outcomes),

@@ -1,4 +1,4 @@
-"""The scores of one question, and their means over many. Pure."""
+"""Score one question, and average the scores of many. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SESSION_CUTS = (5, 10)
 
 
 def score_places(ranked: Sequence[str], gold: frozenset[str], *, depth: int) -> dict[str, float]:
-    """Measure a ranking of places; nothing where there is no gold.
+    """Measure a ranking of places. The result is empty if there are no gold places.
 
-    A measure whose cut lies below ``depth``, the number of pieces asked for, is left out: ``recall@50`` of twenty
-    pieces would be ``recall@20`` under another name. ``mrr`` looks at the first ``depth`` places.
+    ``depth`` is the number of pieces that were asked for. A measure over more places is left out: with twenty pieces,
+    ``recall@50`` would only be ``recall@20`` under another name. ``mrr`` uses the first ``depth`` places.
     """
     if not gold:
         return {}
@@ -27,13 +27,15 @@ def score_places(ranked: Sequence[str], gold: frozenset[str], *, depth: int) -> 
 
 
 def score_sessions(ranked: Sequence[str], gold: frozenset[str], *, depth: int) -> dict[str, float]:
-    """Measure a ranking of sessions, as :func:`score_places` does one of places."""
+    """Measure a ranking of sessions in the same way as :func:`score_places` measures one of places."""
     if not gold:
         return {}
     return {f"session_recall@{k}": compute_recall(ranked, gold, k) for k in SESSION_CUTS if k <= depth}
 
 
 def estimate_metrics(scores: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:
-    """The mean and interval of each measure, over the questions that have it, in the order of first appearance."""
+    """Return the mean and the interval of each measure over the questions that have it, in the order of first
+    appearance.
+    """
     names = dict.fromkeys(name for score in scores for name in score)
     return {name: estimate_mean([score[name] for score in scores if name in score]) for name in names}

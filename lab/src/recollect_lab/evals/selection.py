@@ -1,4 +1,4 @@
-"""Which questions are put. Pure."""
+"""Choose the questions to ask. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from recollect_lab.datasets.dataset import Dataset, DatasetConversation, Dataset
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenQuestions:
-    """A conversation, and the questions to put to it: at least one."""
+    """A conversation, and the questions to ask about it, at least one."""
 
     conversation: DatasetConversation
     questions: tuple[DatasetQuestion, ...]
 
 
 def choose_questions(dataset: Dataset, limit: int | None) -> tuple[ChosenQuestions, ...]:
-    """The questions that retrieval can be scored on, or ``limit`` of them, evenly spaced over the file.
+    """Return the questions on which retrieval can be scored, or ``limit`` of them, evenly spaced over the file.
 
-    So each conversation takes part by its share, and so does each category where a file is sorted by category. The
-    same file and limit give the same questions.
+    So each conversation has its share of the questions. If the file is sorted by category, each category has its share
+    too. The same file and limit always lead to the same questions.
     """
     scorable = [
         (conversation, question)

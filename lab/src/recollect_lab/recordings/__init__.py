@@ -1,7 +1,7 @@
-"""Recorded replies of language models, and a server that gives them again.
+"""Recorded replies of language models, and a server that replays them.
 
-What needs a model can so be shown and tested where none can be reached: the program talks to the server as it would to
-any OpenAI-compatible endpoint, and a recording that no longer fits is told, not hidden.
+With a recording, features that need a model can be shown and tested without one. The program talks to the server as to
+any OpenAI-compatible endpoint. If a recording does not fit the requests any more, the report says so.
 """
 
 from recollect_lab.recordings.recorded_reply import RecordedReply, RequestKey

@@ -1,4 +1,4 @@
-"""Chat completions, as OpenAI's API words them: read into entries, and written from them."""
+"""Convert between chat completions, in the form of OpenAI's API, and entries of a recording."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from recollect_lab.recordings.recorded_reply import Body, Json, RecordedReply, R
 
 
 def parse_completion(asked: RequestKey, request: Body, answer: bytes) -> RecordedReply | None:
-    """The reply in an endpoint's answer; ``None`` where it says nothing, or is no chat completion."""
+    """Return the reply in an endpoint's answer. ``None`` if the answer is empty, or is not a chat completion."""
     try:
         completion = json.loads(answer)
         choice = completion["choices"][0]
@@ -33,7 +33,7 @@ def parse_completion(asked: RequestKey, request: Body, answer: bytes) -> Recorde
 
 
 def make_completion(entry: RecordedReply, *, created: int) -> Body:
-    """The answer that carries an entry's reply; ``created`` is in seconds since 1970."""
+    """Return the chat completion with an entry's reply. ``created`` is in seconds since 1970."""
     message: dict[str, Json] = {"role": "assistant", "content": entry.reply or None}
     if entry.tool_calls:
         message["tool_calls"] = entry.tool_calls
@@ -44,5 +44,5 @@ def make_completion(entry: RecordedReply, *, created: int) -> Body:
         "model": entry.model,
         "choices": [{"index": 0, "message": message, "finish_reason": entry.finish, "logprobs": None}],
     }
-    # An empty object is no usage to those who read it; leaving it out is.
+    # Clients accept a missing usage, but not an empty object.
     return {**completion, "usage": entry.usage} if entry.usage else completion

@@ -1,4 +1,4 @@
-"""A request to a language model and the reply that was kept for it, as a line of a file."""
+"""A request to a language model with its recorded reply, as a line of a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOT_KEPT = frozenset({_TAGS, "model", "stream"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestKey:
-    """What was asked: the request's key, and its tags, which are empty where it carried none."""
+    """The key of a request, and its tags. The tags are empty if the request has none."""
 
     key: str
     role: str = ""
@@ -30,7 +30,9 @@ class RequestKey:
 
     @property
     def purpose(self) -> tuple[str, str, str]:
-        """What a reply was recorded for, whatever the words of its prompt."""
+        """Return the place for which a reply was recorded: role, operation and subject, without the words of its
+        prompt.
+        """
         return self.role, self.operation, self.subject
 
     def __str__(self) -> str:
@@ -39,10 +41,11 @@ class RequestKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedReply:
-    """A kept reply.
+    """A recorded reply.
 
-    ``request`` is the body of the chat completion without its model and tags; ``reply`` is the assistant's text,
-    ``tool_calls`` what it called instead, ``finish`` why it ended, ``usage`` the tokens as the endpoint counted them.
+    ``request`` is the body of the chat completion without its model and tags. ``reply`` is the assistant's text, and
+    ``tool_calls`` are the tools that it called instead. ``finish`` is the reason why it ended. ``usage`` has the tokens
+    as the endpoint counted them.
     """
 
     asked: RequestKey
@@ -55,22 +58,22 @@ class RecordedReply:
 
     @property
     def sort_key(self) -> tuple[str, str, str, str]:
-        """Where it stands in the file: by role, subject, operation."""
+        """Return the sort key of the entry in the file: role, subject, operation, key."""
         return self.asked.role, self.asked.subject, self.asked.operation, self.asked.key
 
     @property
     def request_bytes(self) -> int:
-        """How much was asked."""
+        """Return the size of the request."""
         return len(_dump_json(self.request))
 
     @property
     def reply_bytes(self) -> int:
-        """How much was answered."""
+        """Return the size of the reply."""
         return len(self.reply.encode("utf-8", "replace")) + (len(_dump_json(self.tool_calls)) if self.tool_calls else 0)
 
 
 def read_request_key(body: Body) -> RequestKey:
-    """The key and the tags of a request."""
+    """Return the key and the tags of a request."""
     tags = body.get(_TAGS)
     given = tags if isinstance(tags, Mapping) else {}
     told = {name: str(given[name]) for name in ("role", "operation", "subject") if given.get(name) is not None}
@@ -78,9 +81,9 @@ def read_request_key(body: Body) -> RequestKey:
 
 
 def compute_key(body: Body) -> str:
-    """Sixteen hexadecimal digits of what an answer depends on.
+    """Return the key of a request: sixteen hexadecimal digits of a hash of everything on which an answer depends.
 
-    The model's name and its temperature are not part of it, nor are the tags: another model's reply is as good.
+    The model's name, its temperature and the tags are not part of it, because the reply of another model is as good.
     """
     asked = {name: body[name] for name in _ASKED if body.get(name) is not None}
     text = json.dumps(asked, sort_keys=True, ensure_ascii=False)
@@ -88,17 +91,19 @@ def compute_key(body: Body) -> str:
 
 
 def select_kept(body: Body) -> Body:
-    """A request as it is kept."""
+    """Return the parts of a request that are recorded."""
     return {name: value for name, value in body.items() if name not in _NOT_KEPT}
 
 
 def drop_tags(body: Body) -> Body:
-    """A request as it is sent on: tags are between us and the recording."""
+    """Return a request without its tags, as it is sent to the upstream. Only recollect and the recording use the
+    tags.
+    """
     return {name: value for name, value in body.items() if name != _TAGS}
 
 
 def dump_reply(entry: RecordedReply) -> bytes:
-    """An entry as a line of JSON, its end included."""
+    """Return an entry as a line of JSON, with the end of the line."""
     asked = entry.asked
     cells: dict[str, Json] = {
         "key": asked.key,
@@ -116,10 +121,10 @@ def dump_reply(entry: RecordedReply) -> bytes:
 
 
 def load_reply(text: str, line: int) -> RecordedReply:
-    """The entry that :func:`dump_reply` wrote.
+    """Read the entry that :func:`to_line` wrote.
 
     Raises:
-        MalformedLine: it is something else, or was changed by hand so that its key is another request's.
+        MalformedLine: the line is not an entry, or was changed by hand, so that its key does not belong to its request.
     """
     try:
         cells = json.loads(text)
@@ -134,26 +139,28 @@ def load_reply(text: str, line: int) -> RecordedReply:
             usage=_read_object(cells, "usage"),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as exc:
-        raise MalformedLine(line, f"no kept reply: {exc!r}") from exc
+        raise MalformedLine(line, f"the line is not a recorded reply: {exc!r}") from exc
     if entry.asked.key != compute_key(entry.request):
-        raise MalformedLine(line, f"the key {entry.asked.key} is not that of its request, {compute_key(entry.request)}")
+        raise MalformedLine(
+            line, f"the key {entry.asked.key} is not the key of its request, {compute_key(entry.request)}"
+        )
     return entry
 
 
 def _read_text(cells: Mapping[str, object], name: str) -> str:
     if not isinstance(value := cells[name], str):
-        raise TypeError(f"{name} is no text")
+        raise TypeError(f"{name} is not a text")
     return value
 
 
 def _read_object(cells: Mapping[str, Body], name: str) -> Body:
     if not isinstance(value := cells[name], dict):
-        raise TypeError(f"{name} is no object")
+        raise TypeError(f"{name} is not an object")
     return value
 
 
 def _dump_json(value: Json) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:  # half a pair of surrogates has no UTF-8; JSON can escape it
+    except UnicodeEncodeError:  # a lone surrogate has no UTF-8, but JSON can escape it
         return json.dumps(value).encode()

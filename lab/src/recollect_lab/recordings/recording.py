@@ -1,4 +1,4 @@
-"""A recording: a folder with kept replies and a page on how they were made."""
+"""A recording: a folder with recorded replies and a page that says how they were made."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ REPLIES = "replies.jsonl"
 
 
 class Recording:
-    """Kept replies by their requests' keys; safe to share between threads.
+    """Recorded replies by the keys of their requests. Safe to share between threads.
 
-    The file is written anew for each reply that is kept, beside itself, and put in place whole; two processes that keep
-    replies in one folder would undo each other's.
+    For each new reply the whole file is written under another name, and then replaces the old one. Two processes that
+    record into the same folder would overwrite each other's replies.
 
     Args:
-        folder: holds ``replies.jsonl``.
-        entries: what is in it.
+        folder: the folder with ``replies.jsonl``.
+        entries: the replies in it.
     """
 
     def __init__(self, folder: Path, entries: Iterable[RecordedReply] = ()) -> None:
@@ -33,11 +33,11 @@ class Recording:
 
     @classmethod
     def open(cls, folder: Path, *, create: bool = False) -> Self:
-        """Read a recording; ``create`` makes do with a folder that has none, or is none yet.
+        """Read a recording. With ``create``, the folder may be without a recording, or may not exist yet.
 
         Raises:
             InvalidInput: there is no recording, or it cannot be read.
-            MalformedLine: a line of it is no kept reply, or a key is there twice.
+            MalformedLine: a line is not a recorded reply, or a key is there twice.
         """
         try:
             text = (folder / REPLIES).read_text("utf-8")
@@ -51,32 +51,34 @@ class Recording:
 
     @property
     def entries(self) -> tuple[RecordedReply, ...]:
-        """Every kept reply, sorted by role, subject, operation."""
+        """Return all recorded replies, sorted by role, subject, operation."""
         with self._lock:
             return _sort_entries(self._entries.values())
 
     def get(self, key: str) -> RecordedReply | None:
-        """The reply kept for exactly this request."""
+        """Return the reply that was recorded for exactly this request, or ``None``."""
         return self._entries.get(key)
 
     def find_stand_in(self, asked: RequestKey, body: Body) -> RecordedReply | None:
-        """The reply kept for the same role, operation and subject, in words most like these."""
+        """Return the reply that was recorded for the same role, operation and subject, and for the most similar
+        words.
+        """
         return find_stand_in(self.entries, asked, body)
 
     def add(self, entry: RecordedReply) -> None:
-        """Keep a reply, on disk when this returns; one that was kept for the same request gives way.
+        """Record a reply. It is on disk when this returns. It replaces an earlier reply to the same request.
 
         Raises:
-            OSError: the file could not be written; the recording is as it was.
+            OSError: the file could not be written. The recording did not change.
         """
         with self._lock:
             self._replace({**self._entries, entry.asked.key: entry})
 
     def prune(self, used: Collection[str]) -> tuple[RecordedReply, ...]:
-        """Drop every reply whose key is not among these; gives what was dropped.
+        """Drop every reply whose key is not in ``used``, and return the dropped replies.
 
         Raises:
-            OSError: the file could not be written; the recording is as it was.
+            OSError: the file could not be written. The recording did not change.
         """
         with self._lock:
             kept = {key: entry for key, entry in self._entries.items() if key in used}
@@ -101,12 +103,12 @@ class Recording:
 
 def _parse_entries(text: str) -> list[RecordedReply]:
     entries: dict[str, RecordedReply] = {}
-    for number, line in enumerate(text.split("\n"), start=1):  # a reply may hold any other sign that ends a line
+    for number, line in enumerate(text.split("\n"), start=1):  # a reply may contain other line separators
         if not line.strip():
             continue
         entry = load_reply(line, number)
         if entry.asked.key in entries:
-            raise MalformedLine(number, f"the key {entry.asked.key} is there twice")
+            raise MalformedLine(number, f"the key {entry.asked.key} appears twice")
         entries[entry.asked.key] = entry
     return list(entries.values())
 

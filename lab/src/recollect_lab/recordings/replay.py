@@ -1,4 +1,4 @@
-"""Answering requests from a recording, and noting how."""
+"""Answer requests from a recording, and count how each was answered."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from recollect_lab.recordings.upstream import HttpAnswer, Upstream, make_error_a
 
 
 class Replay:
-    """Gives the reply recorded for a request; safe to share between threads.
+    """Returns the reply that was recorded for a request. Safe to share between threads.
 
-    The exact request's reply comes first; else, with an upstream, its reply, which is kept; else the reply recorded
-    for the same role, operation and subject, which counts as stale; else 404. An upstream's error is passed on and
-    not kept. The same request twice at once is sent on once.
+    The reply to the exact request comes first. If there is none, the upstream is asked, and its reply is recorded.
+    Without an upstream, the reply to another request with the same role, operation and subject is used, and counts as
+    stale. If there is none either, the answer is 404. Errors of the upstream are returned and not recorded. If the same
+    request comes twice at the same time, it is sent to the upstream once.
 
     Args:
-        recording: where replies are, and are kept.
-        upstream: who to ask for what is not recorded.
-        clock: gives the present in seconds since 1970.
+        recording: the recording to read from and to add replies to.
+        upstream: the endpoint for requests that are not recorded.
+        clock: returns the present in seconds since 1970.
     """
 
     def __init__(self, recording: Recording, upstream: Upstream | None, clock: Callable[[], float]) -> None:
@@ -37,13 +38,13 @@ class Replay:
         self._missing: dict[str, RequestKey] = {}
 
     def answer(self, body: Body, authorization: str | None) -> HttpAnswer:
-        """The answer to a chat completion's body."""
+        """Return the answer to the body of a chat completion request."""
         asked = read_request_key(body)
         if entry := self._recording.get(asked.key):
             return self._answer_exactly(entry)
         if self._upstream is not None:
             with self._lock_of(asked.key):
-                entry = self._recording.get(asked.key)  # meanwhile it may have come to whoever asked first
+                entry = self._recording.get(asked.key)  # another thread may have recorded it meanwhile
                 return (
                     self._answer_exactly(entry) if entry else self._forward(self._upstream, asked, body, authorization)
                 )
@@ -52,10 +53,12 @@ class Replay:
                 self._stale[asked.key] = StaleReply(asked=asked, entry=entry)
             return self._make_answer(entry)
         self._record_missing(asked)
-        return make_error_answer(404, f"no reply is recorded for {asked}, nor for its request, {asked.key}")
+        return make_error_answer(
+            404, f"no reply is recorded for {asked} or for the exact request, with the key {asked.key}"
+        )
 
     def report(self) -> ReplayReport:
-        """What was given so far, and what was not."""
+        """Return a report on the replies so far, and on those that were missing."""
         with self._noting:
             exact, recorded = self._exact - self._recorded, set(self._recorded)
             stale, missing = tuple(self._stale.values()), tuple(self._missing.values())

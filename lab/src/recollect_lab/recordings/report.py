@@ -1,4 +1,4 @@
-"""What a replay found, and what it did not."""
+"""The report of a replay: the replies that it found and those that were missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from recollect_lab.recordings.recorded_reply import RecordedReply, RequestKey
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaleReply:
-    """A request that was answered with a reply recorded for another one on the same subject."""
+    """A request that was answered with the reply to another request on the same subject."""
 
     asked: RequestKey
     entry: RecordedReply
@@ -17,10 +17,10 @@ class StaleReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayReport:
-    """Which replies were given, each once, however often it was asked for.
+    """The replies of a replay. Each is listed once, however often it was asked for.
 
-    ``exact`` were recorded for the very request, ``stale`` for an older wording of it; ``missing`` were asked for and
-    not there; ``unused`` were not asked for. ``recorded`` are new: an upstream gave them.
+    ``exact`` were recorded for exactly this request, ``stale`` for an older wording of it. ``missing`` were asked for,
+    but are not recorded. ``unused`` were not asked for. ``recorded`` are new replies from an upstream.
     """
 
     exact: tuple[RecordedReply, ...] = ()
@@ -31,16 +31,16 @@ class ReplayReport:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether every request had a reply of its own."""
+        """Return true if a reply was recorded for every exact request."""
         return not self.stale and not self.missing
 
     @property
     def summary(self) -> str:
-        """How many replies were the very ones, how many stood in for others, how many there were none of."""
+        """Return a line with the numbers of exact, stale and missing replies."""
         return f"replies: {len(self.exact)} exact, {len(self.stale)} stale, {len(self.missing)} missing"
 
     @property
     def used_keys(self) -> frozenset[str]:
-        """The keys of the kept replies that were given."""
+        """Return the keys of the recorded replies that were used."""
         given = [*self.exact, *self.recorded, *(stale.entry for stale in self.stale)]
         return frozenset(entry.asked.key for entry in given)

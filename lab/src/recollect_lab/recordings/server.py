@@ -1,4 +1,4 @@
-"""A recording as an endpoint: what the real adapter talks to, over real HTTP, when there is no model."""
+"""Serve a recording as an endpoint. Without a model, the real adapter talks to it over real HTTP."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ AnswerRequest = Callable[[Body, "str | None"], HttpAnswer]
 
 
 class ReplayServer:
-    """An OpenAI-compatible endpoint on this machine alone, for as long as the context lasts.
+    """An OpenAI-compatible endpoint that only this machine can reach, until the context ends.
 
-    It answers ``POST /chat/completions`` as :class:`~recollect_lab.recordings.replay.Replay` says. A request tells its
-    place by the tags ``{"metadata": {"role": .., "operation": .., "subject": ..}}``.
+    It answers ``POST /chat/completions`` with :class:`~recollect_lab.recordings.replay.Replay`. A request has its place
+    in the tags ``{"metadata": {"role": .., "operation": .., "subject": ..}}``.
 
     Args:
-        recording: where replies are, and are kept.
-        upstream: who to ask for what is not recorded, an address or more; nobody where left out.
+        recording: the recording to read from and to add replies to.
+        upstream: the endpoint for requests that are not recorded, as an address or an ``Upstream``. It is optional.
     """
 
     def __init__(self, recording: Recording, upstream: Upstream | str | None = None) -> None:
@@ -55,18 +55,18 @@ class ReplayServer:
 
     @property
     def base_url(self) -> str:
-        """What a client is told: it ends before ``/chat/completions``."""
+        """Return the base URL for a client. It ends before ``/chat/completions``."""
         assert self._server is not None, "a replay server has an address inside its context only"
         return f"http://127.0.0.1:{self._server.server_port}/v1"
 
     @property
     def report(self) -> ReplayReport:
-        """What was given so far, and what was not."""
+        """Return a report on the replies so far, and on those that were missing."""
         return self._replay.report()
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads = True  # somebody may still be waiting for an upstream when the run is over
+    daemon_threads = True  # a thread may still wait for the upstream when the run ends
     request_queue_size = 128
 
 
@@ -84,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(make_error_answer(404, f"a replay has no {self.path}; it answers POST /chat/completions"))
 
     def log_message(self, *_: object) -> None:
-        """Nothing is logged: a request holds memory."""
+        """Log nothing, because a request contains memory."""
 
     def _answer(self) -> HttpAnswer:
         length = self.headers.get("Content-Length", "")
@@ -96,15 +96,15 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             body = json.loads(data)
         except ValueError:
-            return make_error_answer(400, "the body is no JSON")
+            return make_error_answer(400, "the body is not JSON")
         if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
-            return make_error_answer(400, "the body is no chat completion: it has no list of messages")
+            return make_error_answer(400, "the body is not a chat completion request: it has no list of messages")
         if body.get("stream"):
-            return make_error_answer(400, "a replay does not stream: replies are kept whole; ask without stream")
+            return make_error_answer(400, "a replay does not stream; send the request without stream")
         try:
             return self._answering(body, self.headers.get("Authorization"))
-        except Exception as exc:  # a full disk, say: the client must not be left waiting
-            return make_error_answer(500, f"the replay broke: {type(exc).__name__}: {exc}")
+        except Exception as exc:  # such as a full disk: the client must get an answer
+            return make_error_answer(500, f"the replay failed: {type(exc).__name__}: {exc}")
 
     def _send(self, answer: HttpAnswer) -> None:
         try:
@@ -113,8 +113,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(answer.body)))
             if answer.retry_after is not None:
                 self.send_header("Retry-After", answer.retry_after)
-            self.send_header("Connection", "close")  # so that no thread is left waiting for a second request
+            self.send_header("Connection", "close")  # otherwise a thread would wait for a second request
             self.end_headers()
             self.wfile.write(answer.body)
-        except OSError:  # the client has gone; a reply that came too late for it is kept all the same
+        except OSError:  # the client has gone, but the late reply is recorded anyway
             self.close_connection = True

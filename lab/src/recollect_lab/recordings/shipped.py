@@ -1,4 +1,4 @@
-"""The recordings that come with recollect."""
+"""Find the recordings that come with recollect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PAGE = "README.md"
 
 
 def list_recordings() -> tuple[str, ...]:
-    """The names of the shipped recordings, those included that have a page and no reply yet."""
+    """Return the names of the shipped recordings. A recording with a page but without replies is included."""
     folders = (folder for folder in files("recollect_lab.recordings").iterdir() if folder.is_dir())
     return tuple(
         sorted(folder.name for folder in folders if any((folder / file).is_file() for file in (REPLIES, _PAGE)))
@@ -23,13 +23,13 @@ def list_recordings() -> tuple[str, ...]:
 
 @contextmanager
 def open_recording_folder(name: str) -> Iterator[Path]:
-    """A shipped recording's folder, for as long as the context lasts.
+    """Yield the folder of a shipped recording. It is available until the context ends.
 
     Raises:
-        InvalidInput: there is none of that name.
+        InvalidInput: there is no recording with this name.
     """
     if name not in list_recordings():
         there = ", ".join(list_recordings()) or "none"
-        raise InvalidInput(f"no recording {name!r}; those that come with recollect: {there}")
+        raise InvalidInput(f"no recording {name!r}; the shipped recordings are: {there}")
     with as_file(files("recollect_lab.recordings") / name) as folder:
         yield folder

@@ -1,4 +1,4 @@
-"""The kept reply that comes nearest where the exact request was never recorded."""
+"""Find the nearest recorded reply if the exact request was never recorded."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ _WORD = re.compile(r"\w+")
 
 
 def find_stand_in(entries: Iterable[RecordedReply], asked: RequestKey, body: Body) -> RecordedReply | None:
-    """The reply recorded for the same role, operation and subject, ``None`` where there is none.
+    """Return a reply that was recorded for the same role, operation and subject. ``None`` if there is none.
 
-    Of several (a subject asked about again, or shown its mistake) the one that was asked in a conversation of the same
-    length, in words most like these. What has no tags has no place, and nothing stands in for it.
+    There are several if a subject was asked about again, or if a model was shown its mistake. Then the reply to the
+    request with the nearest number of messages is chosen, and among those the one with the most similar words. A
+    request without tags has no place, so no other reply can stand in.
     """
     if not all(asked.purpose):
         return None
@@ -37,7 +38,7 @@ def _collect_words(body: Body) -> frozenset[str]:
 
 
 def _list_texts(value: Json) -> Iterable[str]:
-    """Every text within, however deep: contents may be text, or parts with text in them."""
+    """Yield every text inside a value at any depth. A message may have a text, or parts with texts in them."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -49,5 +50,5 @@ def _list_texts(value: Json) -> Iterable[str]:
 
 
 def _compute_overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """The share of words they have in common, 0 to 1."""
+    """Return the share of words that both have, from 0 to 1."""
     return len(one & other) / max(len(one | other), 1)

@@ -1,4 +1,4 @@
-"""Sending a request on to the endpoint that a recording is made with."""
+"""Send a request to the endpoint with which a recording is made."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpAnswer:
-    """An HTTP answer in JSON; ``retry_after`` is the header's value."""
+    """An HTTP answer in JSON. ``retry_after`` is the value of that header."""
 
     status: int
     body: bytes
@@ -31,7 +31,7 @@ class HttpAnswer:
 
 
 def make_error_answer(status: int, problem: str) -> HttpAnswer:
-    """An answer that says what is wrong, as OpenAI's API does."""
+    """Return an answer that describes an error, in the form of OpenAI's API."""
     value: Json = {"error": {"message": problem, "type": "recollect_replay", "code": None}}
     return HttpAnswer(status=status, body=json.dumps(value).encode())
 
@@ -40,8 +40,8 @@ def make_error_answer(status: int, problem: str) -> HttpAnswer:
 class Upstream:
     """An OpenAI-compatible endpoint.
 
-    ``base_url`` ends before ``/chat/completions``; ``api_key`` and ``model`` take the place of what the request
-    brings; ``timeout_s`` is how long to wait for an answer that somebody may be writing by hand.
+    ``base_url`` ends before ``/chat/completions``. ``api_key`` and ``model`` replace those of the request.
+    ``patience_s`` is the time to wait for an answer, which a person may be writing by hand.
 
     Raises:
         InvalidInput: the address is not http(s).
@@ -55,10 +55,13 @@ class Upstream:
     def __post_init__(self) -> None:
         address = urlsplit(self.base_url)
         if address.scheme not in ("http", "https") or not address.hostname:
-            raise InvalidInput(f"the upstream is {self.base_url!r}; it must begin with http:// or https://")
+            raise InvalidInput(f"the upstream address {self.base_url!r} must begin with http:// or https://")
 
     def send(self, body: Body, authorization: str | None) -> HttpAnswer:
-        """Ask it, and wait; its errors are answers too. 502 where it cannot be reached, 504 where it takes too long."""
+        """Send a request, wait, and return the answer. The endpoint's errors are answers too.
+
+        The status is 502 if the endpoint cannot be reached, and 504 if it takes too long.
+        """
         asked = {**body, "model": self.model} if self.model else body
         try:
             with self._opener().open(self._request(asked, authorization), timeout=self.timeout_s) as response:
@@ -67,8 +70,8 @@ class Upstream:
             with exc:
                 return HttpAnswer(status=exc.code, body=exc.read(), retry_after=exc.headers.get("Retry-After"))
         except TimeoutError:
-            return make_error_answer(504, f"the upstream gave no answer within {self.timeout_s:.0f} s")
-        except (OSError, http.client.HTTPException) as exc:  # refused, reset, no such host, cut off half-way
+            return make_error_answer(504, f"the upstream did not answer within {self.timeout_s:.0f} s")
+        except (OSError, http.client.HTTPException) as exc:  # refused, reset, unknown host, or cut off
             return make_error_answer(502, f"the upstream could not be reached: {exc}")
 
     def _request(self, body: Body, authorization: str | None) -> urllib.request.Request:
@@ -80,6 +83,6 @@ class Upstream:
         )
 
     def _opener(self) -> urllib.request.OpenerDirector:
-        """Through the environment's proxy, but for this machine's own addresses."""
+        """Return an opener that uses the proxy of the environment, except for addresses of this machine."""
         own = urlsplit(self.base_url).hostname in _LOOPBACK
         return urllib.request.build_opener(*([urllib.request.ProxyHandler({})] if own else []))

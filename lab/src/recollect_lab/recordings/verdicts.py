@@ -1,4 +1,4 @@
-"""Whether recorded answers are right: verdicts that were given by hand, beside the replies they rest on."""
+"""Read verdicts on recorded answers. People judged the answers by hand, and the verdicts are next to the replies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VERDICTS: Final = "verdicts.json"
 
 
 class Verdict(StrEnum):
-    """What somebody found who read an answer beside the known one."""
+    """The verdict of a person who compared an answer with the known answer."""
 
     RIGHT = "right"
     PARTLY = "partly"
@@ -22,7 +22,8 @@ class Verdict(StrEnum):
 
 
 def load_verdicts(folder: Path, answers: Mapping[str, str]) -> dict[str, Verdict]:
-    """The verdicts of a recording on answers by their questions' ids; none on one that has changed since it was judged.
+    """Return a recording's verdicts on answers, by question id. An answer that changed after the judgement has no
+    verdict.
 
     Raises:
         InvalidInput: the recording's verdicts cannot be read.

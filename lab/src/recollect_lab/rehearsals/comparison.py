@@ -1,4 +1,4 @@
-"""Recipes side by side over the shipped sample: the same questions, answered with each one's recorded replies."""
+"""Compare recipes over the shipped sample: the same questions, answered with the recorded replies of each recipe."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from recollect_lab.rehearsals.rehearsal import AnsweredQuestion, Progress, Rehea
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayedRehearsal:
-    """What a rehearsal came to, how well its recording fitted, and the verdicts by the questions' ids."""
+    """The result of a rehearsal, the report on its recording, and the verdicts by question id."""
 
     result: RehearsalResult
     report: ReplayReport
@@ -30,11 +30,11 @@ class ReplayedRehearsal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeComparison:
-    """How a recipe answered the questions that all are asked.
+    """The answers of one recipe to the common questions, and their cost.
 
-    ``verdicts`` are in the order of the questions, ``None`` where an answer was not judged. ``built`` is what the
-    memory cost before the first question; ``asked`` what all of the answers cost together, and ``steps`` how many
-    steps each took.
+    ``verdicts`` are in the order of the questions, with ``None`` for an answer that was not judged. ``built`` is the
+    cost of the memory before the first question. ``asked`` is the cost of all answers together. ``steps`` are the
+    numbers of steps of the answers.
     """
 
     recipe: str
@@ -49,11 +49,11 @@ class RecipeComparison:
 
 
 async def replay_rehearsal(name: str, progress: Progress, *, asked_at_once: int = 8) -> ReplayedRehearsal:
-    """Rehearse a plan with the recording of its name.
+    """Rehearse a plan with the recording of the same name.
 
     Raises:
         InvalidInput: there is no such plan, or no such recording.
-        ModelUnavailable: it broke off, for example of a reply that is not recorded.
+        ModelUnavailable: the rehearsal failed, for example because a reply is not recorded.
     """
     plan = get_plan(name)
     with open_recording_folder(name) as folder, ReplayServer(Recording.open(folder)) as server:
@@ -62,7 +62,7 @@ async def replay_rehearsal(name: str, progress: Progress, *, asked_at_once: int 
         except RecollectError as exc:
             raise ModelUnavailable(
                 f"the rehearsal broke off: {exc} ({server.report.summary}; "
-                f"recollect recordings check {name} tells which)"
+                f"recollect recordings check {name} shows them)"
             ) from exc
         said = {one.question.id: one.answer.text for one in result.asked}
         return ReplayedRehearsal(result=result, report=server.report, verdicts=load_verdicts(folder, said))
@@ -71,7 +71,7 @@ async def replay_rehearsal(name: str, progress: Progress, *, asked_at_once: int 
 def compare_recipe(
     name: str, replay: ReplayedRehearsal, questions: Sequence[str] = TWELVE_QUESTIONS
 ) -> RecipeComparison:
-    """A line of the comparison.
+    """Return a line of the comparison.
 
     Raises:
         KeyError: one of the questions was not asked.

@@ -1,4 +1,4 @@
-"""What is rehearsed over the shipped sample: a recipe, who the agent is, and what it is asked."""
+"""The plans of rehearsals over the shipped sample: a recipe, the agent's profile, and the questions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from recollect_lab.datasets.dataset import DatasetQuestion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsalPlan:
-    """A rehearsal.
+    """A plan for a rehearsal.
 
-    The first ``early`` sessions are kept and worked on before the others: ``reflected_early`` is asked in between,
-    ``reflected_late`` in the end. ``questions`` are ids of the sample's; all of them where it is empty. ``more`` are
-    put beside these. ``pinned`` are ids of messages that are kept as important.
+    The first ``early`` sessions are retained, and their background work is done, before the others. ``reflected_early``
+    is asked between the two parts, and ``reflected_late`` at the end. ``questions`` are ids of questions of the sample.
+    If it is empty, all are asked. ``more`` are additional questions. ``pinned`` are ids of messages that are retained
+    as important.
     """
 
     recipe: Recipe
@@ -46,7 +47,7 @@ IRIS_PROFILE: Final = Profile(
 )
 
 TWELVE_QUESTIONS: Final = ("q06", "q15", "q17", "q22", "q25", "q31", "q40", "q43", "q47", "q49", "q60", "q65")
-"""Questions of every category, that of the unanswerable included."""
+"""Questions of every category, including unanswerable ones."""
 
 _HINDSIGHT: Final = RehearsalPlan(
     recipe=get_recipe("hindsight"),
@@ -60,7 +61,7 @@ _HINDSIGHT: Final = RehearsalPlan(
     reflected_late=("Is remote work good for Ada's team?", "Is opening a bakery the right thing for Bram?"),
 )
 
-# In so short and varied a talk hardly anything recurs at the threshold for wordllama: a lower one shows how it goes on.
+# The sample is short and varied, so almost nothing recurs at wordllama's threshold. A lower one shows consolidation.
 _RECMEM: Final = RehearsalPlan(
     recipe=replace(
         get_recipe("recmem"),
@@ -83,9 +84,9 @@ WHERE_AND_WHEN: Final = DatasetQuestion(
     evidence=("m136", "m168"),
     sessions=("2024-05-19", "2024-07-11"),
 )
-"""The case of E-mem's appendix D: the time was said in one session, the place in another."""
+"""The case of E-mem's appendix D: one session has the time, and another has the place."""
 
-# The sample is as long as one segment of the usual length: shorter ones show what routing does.
+# The sample is only as long as one usual segment. Shorter segments show the effect of routing.
 _EMEM: Final = RehearsalPlan(
     recipe=replace(
         get_recipe("emem"),
@@ -108,10 +109,10 @@ PLANS: Final[Mapping[str, RehearsalPlan]] = {
 
 
 def get_plan(name: str) -> RehearsalPlan:
-    """The rehearsal of that name, which is also that of its recording.
+    """Return the plan with this name. Its recording has the same name.
 
     Raises:
-        InvalidInput: there is none.
+        InvalidInput: there is no plan with this name.
     """
     try:
         return PLANS[name]

@@ -1,7 +1,8 @@
-"""A recipe from end to end over the shipped sample: what ``recollect demo --recipe`` shows and tests replay.
+"""Run a recipe from end to end over the shipped sample. ``recollect demo --recipe`` shows this run, and tests replay
+it.
 
-The sample is kept session by session, where a plan says so half of it before the agent is first asked for its opinions
-and half after, so that later facts move what it believes; then it is questioned.
+The sample is retained session by session. A plan may retain a first part, ask the agent for its opinions, and then
+retain the rest, so that later facts change these opinions. After that the questions are asked.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredQuestion:
-    """A question put, the answer, and the share of words it has in common with the known one."""
+    """A question with its answer, and the token F1 of the answer against the known one."""
 
     question: DatasetQuestion
     answer: Answer
@@ -53,11 +54,11 @@ class AnsweredQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsalResult:
-    """What the sample became, and how it answered.
+    """The memory that was made of the sample, and the answers.
 
-    ``made`` is what holds of all that was made of the messages, turns and opinions aside. ``built`` is what was spent
-    on that, before the first question and without what was reflected on before it. ``seconds`` is all of it, waiting
-    for replies included.
+    ``made`` are the valid items that were made of the messages, except turns and opinions. ``built`` is the cost of the
+    memory before the first question, without the cost of reflection. ``seconds`` is the time of the whole run, with the
+    time of waiting for replies.
     """
 
     asked: tuple[AnsweredQuestion, ...]
@@ -71,16 +72,16 @@ class RehearsalResult:
     seconds: float
 
     def items_of(self, kind: ItemKind) -> tuple[Item, ...]:
-        """What was made of one kind, what was said last first."""
+        """Return the items of one kind. The item that was mentioned last comes first."""
         return tuple(item for item in self.made if item.kind is kind)
 
 
 async def rehearse(
     plan: RehearsalPlan, base_url: str, progress: Progress, *, lanes: int = 1, asked_at_once: int = ASKED_AT_ONCE
 ) -> RehearsalResult:
-    """Run everything against an endpoint: retain, reflect, retain the rest, ask, reflect.
+    """Run a plan against an endpoint: retain, reflect, retain the rest, ask, reflect.
 
-    With one lane every run asks for the same replies in the same order; more are faster while a recording is made.
+    With one lane, every run asks for the same replies in the same order. With more lanes, making a recording is faster.
 
     Raises:
         ModelError: a question could not be answered.
@@ -135,7 +136,7 @@ class _RehearsalRun:
         )
 
     async def _retain(self, sessions: tuple[DatasetSession, ...]) -> None:
-        """Keep sessions as they were held; the clock stands an hour after the last."""
+        """Retain sessions at their times. Afterwards the clock is one hour after the start of the last session."""
         for session in sessions:
             self._clock.set(session.at + timedelta(hours=1))
             pinned = self._plan.pinned
@@ -143,7 +144,7 @@ class _RehearsalRun:
             await self._bank.retain(messages, session=session.id)
             self._progress(f"kept {session.id}: {len(session.messages)} messages")
         self._problems += await self._bank.run_jobs()
-        self._progress("worked on what was kept")
+        self._progress("did the background work")
 
     async def _reflect(self, questions: tuple[str, ...]) -> None:
         for question in questions:
@@ -151,7 +152,9 @@ class _RehearsalRun:
             self._progress(f"reflected: {question}")
 
     async def _ask_all(self, questions: tuple[DatasetQuestion, ...]) -> list[AnsweredQuestion]:
-        """Answers in the order of the questions; an answer changes nothing, so that some can be waited for at once."""
+        """Return the answers in the order of the questions. An answer changes nothing, so several questions are asked
+        at a time.
+        """
         slots = asyncio.Semaphore(self._at_once)
 
         async def ask(question: DatasetQuestion) -> AnsweredQuestion:

@@ -1,4 +1,4 @@
-"""How much of a known answer an answer has: token F1, as SQuAD and LoCoMo count it."""
+"""Measure the overlap of an answer with the known answer: token F1, in the way of SQuAD and LoCoMo."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ _WORD = re.compile(r"\w+")
 
 
 def compute_token_f1(answer: str, gold: str) -> float:
-    """The harmonic mean of precision and recall over words, 0 to 1; case, articles and punctuation do not count."""
+    """Return the harmonic mean of precision and recall over words, from 0 to 1. Case, articles and punctuation do not
+    count.
+    """
     given, known = _count_words(answer), _count_words(gold)
     shared = sum((given & known).values())
     if not shared:

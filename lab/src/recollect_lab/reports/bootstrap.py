@@ -1,4 +1,4 @@
-"""A mean with its interval."""
+"""Compute a mean with its interval."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_BLOCK = 2_000_000  # draws held at once: bounds memory at some 32 MB, whatever the number of questions
+_BLOCK = 2_000_000  # draws in memory at a time: about 32 MB for any number of questions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,10 +22,11 @@ class Estimate:
 
 
 def estimate_mean(values: Sequence[float], *, resamples: int = 10_000, seed: int = 0) -> Estimate:
-    """The mean with its 95 % percentile bootstrap interval (Efron, 1979).
+    """Return the mean with its 95 % percentile bootstrap interval (Efron, 1979).
 
-    Questions are drawn with replacement, each on its own. Questions about one conversation are alike, and this does
-    not know: read the interval as "other questions about these conversations", not as "other conversations".
+    Questions are drawn with replacement, each independently. Questions about one conversation are similar, and the
+    interval does not take this into account. Read it as "other questions about these conversations", not as "other
+    conversations".
 
     Raises:
         ValueError: there are no values.

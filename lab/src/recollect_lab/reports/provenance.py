@@ -1,4 +1,4 @@
-"""Where a figure comes from. A number without this is no result."""
+"""Record the origin of a figure. A number without its origin is not a result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROOT = Path(__file__).resolve().parents[4]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkout:
-    """The commit that the package ran from, and whether files differed from it (untracked ones count)."""
+    """The commit from which the package ran. ``dirty`` is true if files differed from it (untracked files count)."""
 
     commit: str
     dirty: bool
@@ -30,10 +30,11 @@ class Checkout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """What has to be known to get a figure again.
+    """The facts that are needed to produce a figure again.
 
-    ``checkout`` is ``None`` where the package runs from an installation. ``packages`` holds ``None`` for one that is
-    not installed. ``settings`` is a frozen dataclass of the caller's; ``at`` is when the run was started (aware).
+    ``checkout`` is ``None`` if the package runs from an installation. ``packages`` has ``None`` for a package that is
+    not installed. ``settings`` is a frozen dataclass of the caller. ``at`` is the aware time at which the run was
+    started.
     """
 
     dataset: str
@@ -48,7 +49,7 @@ class Provenance:
     at: datetime
 
     def to_json(self) -> dict[str, object]:
-        """One JSON object. Settings whose name ends in key, token, secret or password are masked."""
+        """Return one JSON object. Settings whose name ends in key, token, secret or password are masked."""
         return {
             "dataset": {"name": self.dataset, "sha256": self.checksum},
             "recollect": self.recollect,
@@ -64,12 +65,12 @@ class Provenance:
 
 
 def gather_provenance(dataset: Dataset, *, settings: object, at: datetime) -> Provenance:
-    """Look at the machine, the packages and the checkout; runs ``git``, and no network.
+    """Collect facts about the machine, the packages and the checkout. This runs ``git``, and uses no network.
 
-    ``settings`` is a dataclass of whatever the caller chose; ``at`` is the time to publish the figures under.
+    ``settings`` is a dataclass with the choices of the caller. ``at`` is the time that is published with the figures.
 
     Raises:
-        NaiveDatetime: ``at`` has no zone.
+        NaiveDatetime: ``at`` has no time zone.
     """
     if at.tzinfo is None:
         raise NaiveDatetime("the time of an evaluation")
@@ -88,9 +89,10 @@ def gather_provenance(dataset: Dataset, *, settings: object, at: datetime) -> Pr
 
 
 def find_checkout(root: Path) -> Checkout | None:
-    """The commit of the repository whose top folder is ``root``.
+    """Return the commit of the repository whose top folder is ``root``, or ``None``.
 
-    A repository further up is not asked: an installation in somebody's project would go by that project's commit.
+    A repository in a folder above is not used. Otherwise, an installation in another project would get the commit of
+    that project.
     """
     top = _run_git(root, "rev-parse", "--show-toplevel")
     commit = _run_git(root, "rev-parse", "HEAD")
@@ -117,7 +119,7 @@ def _find_version(package: str) -> str | None:
 
 
 def _dump_value(value: object) -> object:
-    """A value as JSON has it; what JSON has no word for is given as its ``str``."""
+    """Return a value in types that JSON has. A value of any other type becomes its ``str``."""
     if is_dataclass(value) and not isinstance(value, type):
         return _mask_secrets((field.name, getattr(value, field.name)) for field in fields(value))
     if isinstance(value, Mapping):
@@ -130,7 +132,7 @@ def _dump_value(value: object) -> object:
 
 
 def _mask_secrets(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
-    """Reports are published: a secret in the settings is shown as set or not set, never as itself."""
+    """Replace secrets by "***" if they are set, because reports are published."""
     return {
         name: "***" if value and name.lower().endswith(_SECRET_ENDINGS) else _dump_value(value) for name, value in pairs
     }

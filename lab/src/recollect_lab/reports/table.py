@@ -1,4 +1,4 @@
-"""Plain text in columns. Pure."""
+"""Format plain text in columns. Pure functions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of equal length as lines, each column as wide as its widest cell, two spaces between."""
+    """Return rows of equal length as lines. Each column is as wide as its widest cell, with two spaces between
+    columns.
+    """
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)

@@ -1,1 +1,1 @@
-"""The default recipe's way to an answer: one pass where it suffices, else MemR3's loop or E-mem's segments."""
+"""The answering of the default recipe: one pass if it suffices, otherwise MemR3's loop or E-mem's segments."""

@@ -1,4 +1,4 @@
-"""Answering as the default recipe does: one pass, and what the question needs beyond it."""
+"""Answer as the default recipe does: with one pass over the evidence, and then with what else the question needs."""
 
 from __future__ import annotations
 
@@ -29,22 +29,25 @@ from recollect.models.language import Reply
 from recollect.ports import AnswerEvent, Listener, Response, ignore_event
 from recollect.store.protocol import StoreReader
 
-ROUTE_FAILED: Final = "the way {way} failed: {failure}"
-NO_ROOM: Final = "what was found does not fit into max_tokens"
+ROUTE_FAILED: Final = "the route {way} failed: {failure}"
+NO_ROOM: Final = "the evidence found does not fit into max_tokens"
 
 
 class DefaultResponder:
-    """Answers in one pass where the evidence suffices; else looks on. See :class:`recollect.ports.Responder`."""
+    """Answers in one pass if the evidence suffices, and otherwise searches again.
+
+    See :class:`recollect.ports.Responder`.
+    """
 
     def __init__(self, parts: Dependencies, settings: DefaultSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or DefaultSettings()
 
     async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
-        """Answer; where nothing is found, no model is asked.
+        """Answer the question. If nothing is found, no model is asked.
 
         Raises:
-            RecallFailed: nothing could be looked for, or not again where the first pass had no answer.
-            ModelError: the first pass failed, or what followed where the first pass had no answer.
+            RecallFailed: no search was possible, or a later search failed and the first pass had no answer.
+            ModelError: the first pass failed, or a later call failed and the first pass had no answer.
         """
         course = AnswerRun(
             query=query,
@@ -60,7 +63,7 @@ class DefaultResponder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstPassResult:
-    """What the first pass was shown, and what it has brought."""
+    """The result of the first pass: the evidence that the model was shown, and its reply."""
 
     gathered: GatheredEvidence
     reply: Reply[FirstPassReply]
@@ -71,24 +74,24 @@ class FirstPassResult:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """In the order of the entries' numbers."""
+        """Return the evidence in the order of the entries' numbers."""
         return tuple(entry.evidence for entry in self.gathered.entries)
 
     @property
     def generated(self) -> Reply[GenerationReply]:
-        """The reply as a loop's first generation."""
+        """Return the reply as the first generation of a loop."""
         reply = self.reply
         return Reply(value=reply.value.to_generation, usage=reply.usage, model=reply.model, notes=reply.notes)
 
     def best_evidence(self, most: int) -> tuple[Evidence, ...]:
-        """The evidence that counts: what is cited, else what was found to be nearest, at most so many pieces."""
+        """Return the cited evidence. If there is none, return the pieces with the highest scores, at most ``most``."""
         cited = [self.gathered.get_entry(number).evidence for number in dict.fromkeys(self.value.citations)]
         return tuple(cited or sorted(self.evidence, key=lambda one: -one.score)[:most])
 
 
 @dataclass(slots=True, kw_only=True)
 class AnswerRun:
-    """One question's way to its answer, and what gathers on it for trace and receipt."""
+    """Takes one question to its answer, and collects what the trace and the receipt need."""
 
     query: Query
     reader: StoreReader
@@ -103,7 +106,7 @@ class AnswerRun:
     notes: list[str] = field(default_factory=list)
 
     async def run(self) -> Answer:
-        """The answer of the first pass, or of the way that it has led to."""
+        """Return the answer of the first pass, or of the route that the first pass leads to."""
         gathered = await self._gather_evidence()
         if not gathered.entries:
             return _abstain(gathered, self.began)
@@ -114,12 +117,12 @@ class AnswerRun:
         )
 
     async def _gather_evidence(self) -> GatheredEvidence:
-        """What is found with a part of the query's tokens; with all of them, where nothing fits into that part."""
+        """Return the evidence that fits into a share of the query's tokens. If none fits, use all of the tokens."""
         gathered = await self._recall_share(self.settings.share)
         return await self._recall_share(1.0) if not gathered.entries and _is_cut(gathered) else gathered
 
     async def _recall_share(self, share: float) -> GatheredEvidence:
-        """One recall over everything, with a part of the query's tokens."""
+        """Recall once over everything, with a share of the query's tokens."""
         room = self.query.max_tokens
         query = replace(self.query, max_tokens=None if room is None else max(1, int(room * share)))
         gathered = await gather_evidence(query, self.reader, self._recording_retriever(), tiers=(), sections=SECTIONS)
@@ -136,12 +139,12 @@ class AnswerRun:
         return FirstPassResult(gathered=gathered, reply=reply)
 
     async def _find_passages_obstacle(self, first: FirstPassReply) -> str | None:
-        """Why no whole passages can be read; nobody asks where they are not needed."""
+        """Return the reason why no whole passages can be read, or ``None``. It is checked only if they are needed."""
         why_not = await self._build_router().decline_reason(self.query, self.reader) if first.whole else None
         return "items of other kinds are asked for" if why_not == "" else why_not
 
     async def _follow_route(self, first: FirstPassResult, taken: RouteTaken) -> Answer:
-        """The answer of the way that is taken; where that comes to nothing, of the one that is taken after it."""
+        """Return the answer of a route. If the route leads to no answer, return the answer of the next one."""
         self.routes.append(taken)
         self._record_event(describe_route(taken))
         try:
@@ -153,14 +156,14 @@ class AnswerRun:
             if after is None:
                 raise
         else:
-            in_vain = taken.way is Route.PASSAGES and answer.abstained  # a loop has seen all that the first pass has
+            in_vain = taken.way is Route.PASSAGES and answer.abstained  # a loop includes the first pass
             after = fallback_route(first.value, FailedRoute(way=taken.way)) if in_vain else None
             if after is None:
                 return self._complete_answer(answer)
         return await self._follow_route(first, after)
 
     async def _try_route(self, chosen: Route, first: FirstPassResult) -> Answer:
-        """The answer of one way; its steps and recalls are kept, whatever becomes of it."""
+        """Return the answer of one route. Its steps and recalls are kept, even if the route fails."""
         if chosen is Route.SUFFICES:
             return self._answer_from_first_pass(first)
         before = len(self.steps)
@@ -170,7 +173,7 @@ class AnswerRun:
         return answer
 
     def _answer_from_first_pass(self, first: FirstPassResult) -> Answer:
-        """What the first pass has answered."""
+        """Return the answer of the first pass."""
         return Answer(
             text=first.value.answer,
             abstained=first.value.abstained,
@@ -181,7 +184,7 @@ class AnswerRun:
         )
 
     async def _answer_by_loop(self, first: FirstPassResult) -> Answer:
-        """MemR3's loop from the evidence that is there already, which is not brought again."""
+        """Run MemR3's loop from the evidence that is already there. This evidence is not retrieved again."""
         begun = InitialRetrieval(
             recalls=first.gathered.recalls,
             evidence=first.evidence,
@@ -192,7 +195,7 @@ class AnswerRun:
         return await responder.answer(self.query, self.reader, self._record_event, begun)
 
     async def _answer_by_passages(self, first: FirstPassResult) -> Answer:
-        """E-mem's assistants and master over the segments that hold the evidence, and those that are found."""
+        """Run E-mem's assistants and master over segments with the evidence and over further segments."""
         router = EvidenceFirstRouter(
             router=self._build_router(),
             evidence=first.best_evidence(self.settings.best),
@@ -213,12 +216,12 @@ class AnswerRun:
         return RecordingRetriever(self.parts.retriever, self.recalls.append)
 
     def _record_event(self, event: AnswerEvent) -> None:
-        """Keep what was done as a step, and tell it."""
+        """Record an event as a step, and pass it to the listener."""
         self.steps.append(event if isinstance(event, Step) else told_round(event))
         self.follow(event)
 
     def _complete_answer(self, answer: Answer) -> Answer:
-        """The answer with all that was done for it, in vain or not."""
+        """Return the answer with everything that was done for it, including routes that led to no answer."""
         recalls = tuple(recall.receipt for recall in self.recalls)
         receipt = AnswerReceipt(
             recalls=recalls,
@@ -231,7 +234,7 @@ class AnswerRun:
 
 
 def _abstain(gathered: GatheredEvidence, began: float) -> Answer:
-    """What is said where nothing was found, or nothing that there is room for."""
+    """Return the answer if no evidence was found, or if none of it fits into the tokens."""
     answer = abstain_without_evidence(gathered, began)
     if not _is_cut(gathered):
         return answer
@@ -239,5 +242,5 @@ def _abstain(gathered: GatheredEvidence, began: float) -> Answer:
 
 
 def _is_cut(gathered: GatheredEvidence) -> bool:
-    """Whether there was more than the tokens have room for."""
+    """Return true if more was found than fits into the tokens."""
     return any(recall.receipt.cut_by_budget for recall in gathered.recalls)

@@ -1,4 +1,4 @@
-"""The first pass: what is asked of the evidence that one recall has brought, and what a model may reply."""
+"""The first pass: the prompt with the evidence of one recall, and the model's reply."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPERATION: Final = "default.answer"
 
 
 class FirstPassSection(StrEnum):
-    """Where an entry stands in the prompt: what was made of the words, what is believed, and the words."""
+    """The section of the prompt for an entry: what was derived from the words, a belief, or the words themselves."""
 
     NOTES = "notes"
     OPINIONS = "opinions"
@@ -28,7 +28,7 @@ class FirstPassSection(StrEnum):
 
 
 def choose_section(item: Item) -> FirstPassSection:
-    """Where an item stands: a belief is never mixed with what is known."""
+    """Return the section for an item. A belief is never mixed with what is known."""
     if item.kind in RAW_WORDS_EXPLAINED:
         return FirstPassSection.WORDS
     return FirstPassSection.OPINIONS if item.kind is ItemKind.OPINION else FirstPassSection.NOTES
@@ -39,7 +39,7 @@ SECTIONS: Final = SectionLayout(names=tuple(FirstPassSection), section_of=choose
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstPassReply(CitedReply):
-    """An answer from what one search has found, and what would be needed for a better one."""
+    """An answer from the results of one search, and what a better answer would need."""
 
     __pydantic_config__: ClassVar = {"title": "FirstPass"}  # its name in requests to a model, recorded ones too
 
@@ -49,7 +49,7 @@ class FirstPassReply(CitedReply):
     query: str = ""
 
     def __post_init__(self) -> None:
-        CitedReply.__post_init__(self)  # super() would look for the class without slots
+        CitedReply.__post_init__(self)  # super() fails, because slots=True replaces the class
         if self.is_open:
             if not self.query.strip():
                 raise ValueError("memory is to be searched again, and there is no query: give words to look for")
@@ -57,28 +57,31 @@ class FirstPassReply(CitedReply):
 
     @property
     def is_open(self) -> bool:
-        """Whether anything has to be looked for or read again."""
+        """Return true if something has to be searched for or read again."""
         return self.abstained or self.whole or any(not gap.finer for gap in self.gaps)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the entries say on the question; where that was not told, the answer itself, if there is one."""
+        """Return what the entries say about the question.
+
+        If the reply does not say it, return the answer itself, if there is one.
+        """
         if self.known or self.abstained:
             return self.known
         return (Finding(fact=self.answer, snippets=self.citations),)
 
     @property
     def to_generation(self) -> GenerationReply:
-        """The reply as the first generation of MemR3's loop, which goes on with a retrieval.
+        """Return the reply as the first generation of MemR3's loop. The loop continues with a retrieval.
 
         Raises:
-            ValueError: the loop would not take it.
+            ValueError: the loop would not accept the reply.
         """
         return GenerationReply(evidence=self.findings, gaps=self.gaps, decision="retrieve", query=self.query)
 
 
 def require_known_numbers(reply: FirstPassReply, gathered: GatheredEvidence) -> None:
-    """Raises ValueError where a reply names an entry that was not shown."""
+    """Raise ValueError if a reply names an entry that was not shown."""
     gathered.require_entries(_cited_numbers(reply))
 
 
@@ -134,7 +137,7 @@ The question stands between <question> and </question>. {DATA_RULE}"""
 
 
 def build_first_prompt(query: Query, gathered: GatheredEvidence) -> Prompt:
-    """What is asked of the question and the evidence."""
+    """Return the prompt with the question and the evidence."""
     return Prompt(
         role=ModelRole.ANSWER,
         operation=OPERATION,

@@ -1,4 +1,4 @@
-"""Which segments are read again: those that hold the evidence, then those that are found for the question."""
+"""Choose the segments to read again: first those that contain the evidence, then those found for the question."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from recollect.store.protocol import StoreReader
 from recollect.text.terms import extract_terms
 
 HOLDS_EVIDENCE: Final = "evidence"
-"""What a segment is activated by that holds evidence, beside E-mem's pathways."""
+"""The reason to activate a segment that contains evidence, in addition to E-mem's pathways."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceFirstRouter:
-    """A router that begins with the segments that hold evidence; see
-    :class:`recollect.methods.emem.answer.SegmentRouter`.
+    """The router that begins with the segments that contain evidence.
 
-    ``refinement`` are words that find what the evidence leaves open: the others are found by these and the question.
-    ``record`` is told of each recall.
+    See :class:`recollect.methods.emem.answer.Routes`.
+
+    ``sought`` are words for what the evidence leaves open. The other segments are found by these words and the
+    question. ``keep`` receives each recall.
     """
 
     router: Router
@@ -46,10 +47,10 @@ class EvidenceFirstRouter:
         return await RecordingRetriever(self.router, self.record).retrieve(query, reader)
 
     async def route(self, query: Query, reader: StoreReader) -> RoutedSegments:
-        """At most ``tau`` segments: those that hold the evidence, then those that the router finds.
+        """Return at most ``tau`` segments: those that contain the evidence, then those that the router finds.
 
         Raises:
-            RecallFailed: no pathway could look.
+            RecallFailed: no pathway could search.
         """
         routed = await self.router.route(replace(query, text=f"{query.text} {self.refinement}".strip()), reader)
         self.record(routed.as_recall)
@@ -62,10 +63,13 @@ class EvidenceFirstRouter:
 
 
 def choose_cover(held: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
-    """As few segments as hold all turns, the one that holds most of them first; the earlier of equal ones.
+    """Return as few segments as possible that together contain all turns.
+
+    Each step chooses the segment with the most remaining turns, and the earliest of equal ones. A turn in no segment is
+    ignored.
 
     Args:
-        held: for each turn the numbers of the segments that hold it.
+        held: for each turn, the numbers of the segments that contain it.
     """
     left = {turn: set(numbers) for turn, numbers in held.items() if numbers}
     chosen: list[int] = []
@@ -78,11 +82,14 @@ def choose_cover(held: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
 
 
 def put_holders_first(numbers: Sequence[int], activated: Sequence[ActivatedSegment]) -> tuple[ActivatedSegment, ...]:
-    """Segments that hold evidence before those that were found; one that is both keeps what it was found by."""
+    """Return the segments that contain evidence, and then the other segments that were found.
+
+    A segment that is both also keeps the pathways that found it.
+    """
     found = {one.number: one for one in activated}
     held = []
     for rank, number in enumerate(numbers, start=1):
         one = found.pop(number, ActivatedSegment(number=number, strength=1.0, why=()))
         why = (ArmRank(arm=HOLDS_EVIDENCE, rank=rank, score=1.0), *one.why)
-        held.append(replace(one, strength=1.0, why=why))  # nothing that is found by likeness comes before evidence
+        held.append(replace(one, strength=1.0, why=why))  # no segment found by similarity comes before these
     return (*held, *found.values())

@@ -1,4 +1,4 @@
-"""What a question costs and looks for, whatever becomes of the way that it was for."""
+"""Record the cost and the recalls of a question, even if the route that made them fails."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from recollect.store.protocol import StoreReader
 T = TypeVar("T")
 
 RecordRecall = Callable[[Recall], None]
-"""Is told of each recall."""
+"""The function that receives each recall."""
 
 
 class MeteredModel:
-    """A language model with what it was used for since: ``usage``, failed calls included, and ``models`` by name."""
+    """The language model that records its use: ``usage``, including failed calls, and the names of ``models``."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
@@ -48,7 +48,7 @@ class MeteredModel:
 
 
 class RecordingRetriever:
-    """A retriever that tells of each recall; see :class:`recollect.ports.Retriever`."""
+    """The retriever that reports each recall. See :class:`recollect.ports.Retriever`."""
 
     def __init__(self, retriever: Retriever, keep: RecordRecall) -> None:
         self._retriever, self._keep = retriever, keep

@@ -1,4 +1,4 @@
-"""Which way a question goes after its first pass: values in, values out."""
+"""Decide which route a question takes after its first pass. Values in, values out."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from recollect.methods.default.first_pass import FirstPassReply
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedRoute:
-    """A way that came to nothing: ``failure`` says what went wrong; "" where it has found nothing."""
+    """A route that led to no answer. ``failure`` says what went wrong. It is "" if the route found nothing."""
 
     way: Route
     failure: str = ""
 
 
 def choose_route(first: FirstPassReply, obstacle: str | None) -> RouteTaken:
-    """Whether the first pass suffices, and if not, what is done.
+    """Return the first route after the first pass: the first pass may suffice, or it says what else is needed.
 
-    Whole passages go before single snippets where the question needs them, since a loop would look for what it cannot
-    put together. Where nothing but a finer precision is missing, the answer at the precision that memory has stands.
-    That memory is silent is said only when it has been looked through again.
+    If the question needs whole passages, they come before single snippets, because a loop cannot put a passage together
+    from snippets. If only a finer precision is missing, the answer stands at the precision that memory has. An answer
+    that memory has nothing is given only after another search.
 
     Args:
-        first: what the first pass has brought.
-        closed: why no whole passages can be read; ``None`` where they can.
+        first: the reply of the first pass.
+        closed: the reason why no whole passages can be read, or ``None`` if they can.
     """
     missing = "; ".join(join_lines(gap.missing) for gap in first.gaps)
     if first.whole:
@@ -44,9 +44,9 @@ def choose_route(first: FirstPassReply, obstacle: str | None) -> RouteTaken:
 
 
 def fallback_route(first: FirstPassReply, tried: FailedRoute) -> RouteTaken | None:
-    """What is done when a way came to nothing; ``None`` where nothing is left to be done, and nothing is known.
+    """Return the route after one that led to no answer. Return ``None`` if no route is left and nothing is known.
 
-    An answer of the first pass stands then. Where it had none, passages leave the loop to be tried.
+    If the first pass had an answer, that answer stands. If it had none, the loop is still possible after passages.
     """
     ground = RouteReason.FAILED if tried.failure else RouteReason.IN_VAIN
     if not first.abstained:
@@ -55,6 +55,6 @@ def fallback_route(first: FirstPassReply, tried: FailedRoute) -> RouteTaken | No
 
 
 def describe_route(taken: RouteTaken) -> Step:
-    """A way as a step of the answer's trace."""
+    """Return a route as a step of the answer's trace."""
     case = f": {taken.detail}" if taken.detail else ""
     return Step(action="way", detail=f"{taken.way}, since {ROUTE_REASONS[taken.ground]}{case}", seconds=0.0)

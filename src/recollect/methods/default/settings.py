@@ -1,4 +1,4 @@
-"""The constants of the default recipe's answering."""
+"""The constants for answering with the default recipe."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ def _turn_pathway_settings() -> RouteSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefaultSettings:
-    """How a question is answered.
+    """Settings for how the default recipe answers a question.
 
-    The first pass is shown at most ``share`` of the query's tokens: the rest is for what a loop finds. ``loop`` counts
-    the first pass as its first generation. Segments are found by what was said in them (``route``), since the recipe
-    keeps no summaries, and by the evidence: by what the first pass has cited, else by the ``best`` pieces. ``reading``
-    says how they are read.
+    The first pass is shown at most ``share`` of the query's tokens. The rest is for evidence that a loop finds.
+    ``loop`` counts the first pass as its first generation.
+
+    Segments are found by what was said in them (``route``), because the recipe keeps no summaries, and by the evidence.
+    This is the evidence that the first pass has cited, or else the ``best`` pieces. ``reading`` says how the segments
+    are read.
 
     Raises:
         InvalidInput: a number is out of its range.
@@ -34,6 +36,6 @@ class DefaultSettings:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.share <= 1.0:
-            raise InvalidInput(f"share is {self.share}; it is a part of the tokens, more than 0 and at most 1")
+            raise InvalidInput(f"share is {self.share}; it must be more than 0 and at most 1")
         if self.best < 1:
             raise InvalidInput(f"best is {self.best}; it must be at least 1")

@@ -1,4 +1,4 @@
-"""Which segments take part (E-mem, section 3.3): values in, values out."""
+"""Decide which segments are read (E-mem, section 3.3). Values in, values out."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from recollect.domain.recalls import ArmRank
 from recollect.methods.emem.settings import Pathway
 
 Strengths = Mapping[Pathway, Mapping[int, float]]
-"""What each pathway brings each segment, by the segment's number: 0 for no sign of it, 1 for all one could ask for."""
+"""The score of each segment from each pathway, by the number of the segment: 0 for no sign of it, 1 for the best
+possible.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnHit:
-    """A turn that was found: its words, the messages it holds, the segments that hold it, what each pathway brought it.
+    """A turn that was found: its text, its messages, its segments, and its score from each pathway, 0 to 1.
 
-    That lies between 0 and 1; ``strength`` is what they brought it together.
+    ``strength`` is the combined score.
     """
 
     words: str = ""
@@ -29,9 +31,9 @@ class TurnHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivatedSegment:
-    """A segment that takes part, with every pathway that brought it; ``strength`` lies between 0 and 1.
+    """A segment to read, with every pathway that found it. ``strength`` is 0 to 1.
 
-    ``hits`` are the turns that it was found by, the best first; none where its summary alone was.
+    ``hits`` are the turns that led to it, the best first. It is empty if only its summary did.
     """
 
     number: int
@@ -41,10 +43,10 @@ class ActivatedSegment:
 
 
 def assign_segments(hits: Sequence[TurnHit]) -> list[int]:
-    """The segment that each turn counts for.
+    """Return the segment for which each turn counts.
 
-    A turn in the overlap stands in two segments. It counts for the one that has the better turn of its own, so that the
-    two do not both take a place for the sake of one turn; the earlier where neither has.
+    A turn in the overlap is in two segments. It counts for the segment with the better turn outside the overlap, so
+    that one turn does not bring in both. If neither has such a turn, it counts for the earlier segment.
     """
     best: dict[int, float] = {}
     for hit in hits:
@@ -55,7 +57,9 @@ def assign_segments(hits: Sequence[TurnHit]) -> list[int]:
 
 
 def sum_by_segment(hits: Sequence[TurnHit], numbers: Sequence[int]) -> dict[Pathway, dict[int, float]]:
-    """What each pathway brings each segment: as much as its best turn there; ``numbers`` say where each turn counts."""
+    """Return each pathway's score for each segment: that of its best turn there. ``numbers`` tell where each turn
+    counts.
+    """
     brought: dict[Pathway, dict[int, float]] = {}
     for hit, number in zip(hits, numbers, strict=True):
         for pathway, strength in hit.strengths.items():
@@ -65,7 +69,9 @@ def sum_by_segment(hits: Sequence[TurnHit], numbers: Sequence[int]) -> dict[Path
 
 
 def combine_strengths(strengths: Mapping[Pathway, float], weights: Mapping[Pathway, float]) -> float:
-    """What several pathways bring together (equation 2): the mean by weight, nothing where a pathway brings nothing."""
+    """Combine the scores of several pathways (equation 2): their weighted mean. A pathway without a score counts
+    as 0.
+    """
     most = sum(weights.values()) or 1.0
     return sum(weights.get(pathway, 0.0) * strength for pathway, strength in strengths.items()) / most
 
@@ -73,14 +79,14 @@ def combine_strengths(strengths: Mapping[Pathway, float], weights: Mapping[Pathw
 def activate(
     strengths: Strengths, tau: int, weights: Mapping[Pathway, float], unsummed: Collection[int] = ()
 ) -> tuple[ActivatedSegment, ...]:
-    """The union of what the pathways activate (equation 5), cut to the ``tau`` strongest segments; the strongest first.
+    """Return the union of the segments of all pathways (equation 5), cut to the ``tau`` strongest, the strongest first.
 
-    ``unsummed`` are the segments of which no summary could speak: they count as if one brought what the others' bring
-    on average, since that none speaks of them is no sign for or against.
+    ``unsummed`` are segments without a summary. They get the average summary score of the other segments, because a
+    missing summary is not a sign for or against them.
 
-    Strengths add up rather than ranks, since they lie on scales of their own accord: on LoCoMo's development part that
-    puts more of the evidence into 4 segments than reciprocal ranks or taking turns do, and to keep a place for the best
-    of each pathway costs as much as it brings.
+    Scores are added, not ranks, because the pathways have comparable scales. On the development half of LoCoMo this
+    brings more evidence into 4 segments than reciprocal ranks or turns by each pathway. A reserved place for the best
+    segment of each pathway costs as much as it brings.
     """
     rankings = {pathway: rank_segments(brought) for pathway, brought in strengths.items()}
     average = fmean(strengths.get(Pathway.SUMMARY, {}).values() or (0.0,))
@@ -95,12 +101,12 @@ def activate(
 
 
 def unite_rankings(rankings: Iterable[Sequence[int]]) -> tuple[int, ...]:
-    """Every segment that some pathway activates (equation 5), once."""
+    """Return every segment that some pathway found (equation 5), once."""
     return tuple(dict.fromkeys(number for ranking in rankings for number in ranking))
 
 
 def rank_segments(brought: Mapping[int, float]) -> list[int]:
-    """Segments by what they were brought, the best first; equal ones in the order of the stream."""
+    """Return segments by their scores, the best first. Equal ones are in the order of the stream."""
     return sorted(brought, key=lambda number: (-brought[number], number))
 
 

@@ -1,5 +1,6 @@
-"""Answering by reconstruction (E-mem, section 3.4): segments are read anew for a question, in one pass or several, and
-a master joins what they say."""
+"""Answer by reconstruction (E-mem, section 3.4): assistants read segments for the question, and a master joins their
+quotes.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ from recollect.text.tokens import count_all
 
 
 class SegmentRouter(Protocol):
-    """Finds the segments that are read for a question; :class:`Router` does."""
+    """Finds the segments to read for a question. :class:`Router` is one."""
 
     async def decline_reason(self, query: Query, reader: StoreReader) -> str | None: ...
 
@@ -46,7 +47,7 @@ class SegmentRouter(Protocol):
 class Reconstructor:
     """Answers from segments that small models read for the question. See :class:`recollect.ports.Responder`.
 
-    ``router`` finds the segments; where none is given, the recipe's own retriever does, or a new router over it.
+    ``router`` finds the segments. Without it, the recipe's own retriever does, or a new router over that retriever.
     """
 
     def __init__(
@@ -61,12 +62,13 @@ class Reconstructor:
         self._router = router or own or Router(parts)
 
     async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
-        """Route, have the segments read, and answer from their quotes; without any, no master is asked.
+        """Route the question, have the segments read, and answer from their quotes. Without quotes the master is not
+        called.
 
-        Where the query is not for segments, or the bank has none, single items stand in for quotes.
+        If the query is not for segments, or the bank has none, single items replace the quotes.
 
         Raises:
-            RecallFailed: no evidence could be looked for.
+            RecallFailed: no evidence could be searched.
             ModelError: the master failed, or every assistant of the first pass.
         """
         began = time.perf_counter()
@@ -82,7 +84,7 @@ class Reconstructor:
         return Response(answer=await self._ask_master(query, known, quotes, began))
 
     async def _run_passes(self, query: Query, reader: StoreReader, follow: Listener) -> ReasoningTrace:
-        """What one pass brings (equation 7), or as many as it takes (equation 8)."""
+        """Return the results of one pass (equation 7), or of as many passes as the question needs (equation 8)."""
         known = _report_steps(
             await self._run_pass(query, query.text, reader, ReasoningTrace()), ReasoningTrace(), follow
         )
@@ -107,7 +109,7 @@ class Reconstructor:
     async def _run_pass(
         self, query: Query, question: str, reader: StoreReader, known: ReasoningTrace
     ) -> ReasoningTrace:
-        """Ask the segments that a question activates, all at once."""
+        """Ask all segments that a question activates, at the same time."""
         began = time.perf_counter()
         asked = replace(query, text=question)
         routed = await self._router.route(asked, reader)
@@ -120,14 +122,14 @@ class Reconstructor:
         return known.with_pass(question, routed.as_recall, open_, assisted, step)
 
     async def _plan_next(self, query: Query, known: ReasoningTrace) -> ReasoningTrace:
-        """What to ask next, or that nothing is left to ask (equation 8)."""
+        """Add the next question, or the end of the passes (equation 8)."""
         began = time.perf_counter()
         quotes, _ = _fit_quotes(known.quotes, query.max_tokens)
         prompt = build_plan_prompt(query, known.questions, quotes, known.reports)
         return known.with_plan(await self._model.generate(prompt, PassPlan), time.perf_counter() - began)
 
     async def _recall_items_instead(self, query: Query, reader: StoreReader) -> ReasoningTrace:
-        """Single items in place of quotes."""
+        """Return single items in place of quotes."""
         began = time.perf_counter()
         recall = await self._router.retrieve(query, reader)
         quotes = tuple(_quote_evidence(one) for one in recall.evidence)
@@ -136,7 +138,7 @@ class Reconstructor:
         return ReasoningTrace(questions=(query.text,), recalls=(recall,), quotes=quotes, steps=(step,))
 
     async def _ask_master(self, query: Query, known: ReasoningTrace, quotes: Sequence[Quote], began: float) -> Answer:
-        """The master's answer (equation 7)."""
+        """Return the master's answer (equation 7)."""
 
         def check(reply: MasterReply) -> None:
             require_quotes(reply.citations, quotes)
@@ -158,14 +160,14 @@ class Reconstructor:
 
 
 def _report_steps(known: ReasoningTrace, before: ReasoningTrace, follow: Listener) -> ReasoningTrace:
-    """What is known, once who follows has been told how it came to be more than ``before``."""
+    """Return what is known, after the listener has received the steps since ``before``."""
     for step in known.steps[len(before.steps) :]:
         follow(step)
     return known
 
 
 def _quote_evidence(evidence: Evidence) -> Quote:
-    """A single item as a quote."""
+    """Return a single item as a quote."""
     return Quote(
         id=evidence.id,
         kind=evidence.kind,
@@ -177,8 +179,10 @@ def _quote_evidence(evidence: Evidence) -> Quote:
 
 
 def _fit_quotes(quotes: Sequence[Quote], max_tokens: int | None) -> tuple[tuple[Quote, ...], tuple[str, ...]]:
-    """As many quotes as fit, those of the strongest segments first; in the order in which they are shown, and a note
-    of what was cut."""
+    """Return the quotes that fit, in the order in which they are shown, and a note on those that were cut.
+
+    Quotes of the strongest segments are kept first.
+    """
     kept = count_fitting(count_all([quote.words for quote in quotes]), max_tokens)
     cut = len(quotes) - kept
     notes = (f"{cut} of {len(quotes)} quotes were cut by the budget of {max_tokens} tokens",) if cut else ()
@@ -186,9 +190,9 @@ def _fit_quotes(quotes: Sequence[Quote], max_tokens: int | None) -> tuple[tuple[
 
 
 def _collect_evidence(known: ReasoningTrace, quotes: Sequence[Quote], max_tokens: int | None) -> tuple[Evidence, ...]:
-    """What quotes were read in: single items as they were found, and segments.
+    """Return the sources of the quotes as evidence: single items as they were found, and segments.
 
-    Where there is no room for a segment, it is the lines that the quotes are of.
+    If there is no space for a whole segment, the evidence has the lines of the quotes.
     """
     ids = {quote.id for quote in quotes}
     single = (one for recall in known.recalls for one in recall.evidence if one.id in ids)
@@ -205,20 +209,20 @@ def _collect_evidence(known: ReasoningTrace, quotes: Sequence[Quote], max_tokens
 def _build_receipt(
     known: ReasoningTrace, replies: Sequence[Reply[Any]], began: float, notes: Sequence[str] = ()
 ) -> AnswerReceipt:
-    """How the answer was made; what assistants cost that brought nothing counts too."""
+    """Return the receipt of the answer. It includes the cost of assistants that found nothing."""
     failed = (one.error.usage for one in known.reports if one.error is not None)
     lost = sum((usage for usage in failed if isinstance(usage, Usage)), Usage())
     return build_receipt(known.recalls, replies, began, (*known.notes, *notes), failed_usage=lost)
 
 
 def _collect_replies(known: ReasoningTrace) -> list[Reply[Any]]:
-    """What assistants and planner have replied."""
+    """Return the replies of the assistants and the planner."""
     replies: list[Reply[Any]] = [one.reply for one in known.reports if one.reply is not None]
     return [*replies, *known.plans]
 
 
 def _abstain(known: ReasoningTrace, began: float) -> Answer:
-    """What is said where no quote is left."""
+    """Return the answer without any quote: it abstains."""
     return Answer(
         text=NOTHING_FOUND,
         abstained=True,

@@ -1,4 +1,4 @@
-"""The assistants (E-mem, section 3.4): every activated segment is read by a small model of its own, all at once."""
+"""Run the assistants (E-mem, section 3.4): one small model reads each activated segment, all at the same time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from recollect.models.language import LanguageModel, Reply
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantReport:
-    """What one assistant has brought.
+    """The result of one assistant.
 
-    ``dropped`` counts quotes that are not in its segment; ``error`` is why it brought nothing at all.
+    ``dropped`` counts quotes that are not in its segment. ``error`` is the reason if it returned nothing at all.
     """
 
     segment: int
@@ -32,15 +32,15 @@ class AssistantReport:
 
     @property
     def inference(self) -> str:
-        """What the assistant makes of its quotes; nothing where none of them is left to bear it out."""
+        """Return the assistant's conclusion from its quotes. It is empty if no quote is left to support it."""
         return self.reply.value.inference.strip() if self.reply and self.quotes else ""
 
     def step(self) -> Step:
-        """The assistant's work as a step of the answer's trace."""
+        """Return the assistant's work as a step of the trace."""
         return Step(action="assist", detail=f"segment {self.segment}: {self._describe()}", seconds=self.seconds)
 
     def notes(self) -> tuple[str, ...]:
-        """What did not go as meant."""
+        """Return notes on the problems of this assistant."""
         if self.error is not None:
             return (f"segment {self.segment} was not read: {type(self.error).__name__}: {self.error}",)
         end = f"of segment {self.segment} {'is' if self.dropped == 1 else 'are'} not in it, and dropped"
@@ -61,10 +61,11 @@ class AssistantReport:
 async def ask_assistants(
     query: Query, readings: Sequence[SegmentView], model: LanguageModel, *, concurrency: int
 ) -> tuple[AssistantReport, ...]:
-    """Ask the assistants of all segments, so many at a time (equation 6). One that is down is no error, and says so.
+    """Ask the assistants of all segments, at most ``concurrency`` at a time (equation 6). A failed assistant reports
+    its error.
 
     Raises:
-        ModelError: all of them are down. Where one is for want of a model, that is told: it says nothing of a segment.
+        ModelError: all assistants failed. A missing model is reported first, because it says nothing about a segment.
     """
     room = asyncio.Semaphore(concurrency)
 

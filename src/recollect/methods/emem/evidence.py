@@ -1,4 +1,4 @@
-"""Segments as evidence: whole where there is room, else what was found in them."""
+"""Turn segments into evidence: whole if there is space, or else the parts that were found."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from recollect.recall.trim import count_fitting
 from recollect.text.tokens import count_all, count_tokens
 
 EXCERPT: Final = "excerpt"
-"""The label of evidence that is not a whole segment, but some of it."""
+"""The label of evidence that is only part of a segment."""
 
 ActivatedReadings = Sequence[tuple[ActivatedSegment, SegmentView]]
 
 
 def fit_evidence(pairs: ActivatedReadings, max_tokens: int | None) -> tuple[tuple[Evidence, ...], int]:
-    """Segments, the strongest first, in at most so many tokens; and how many of them are not whole.
+    """Return segments, the strongest first, in at most ``max_tokens`` tokens, and how many of them are not whole.
 
-    They are whole as long as they fit (Hindsight, equation 17). What room is left where the first does not fit is
-    shared by all from there on: it goes to the lines of the best turns, whosever they are, and to the words of turns
-    whose lines are too long for it. A segment of which nothing that was found fits is left out.
+    Segments are whole as long as they fit (Hindsight, equation 17). From the first one that does not fit, the rest of
+    the space is shared: it goes to the lines of the best turns of any segment, and for a line that is too long to the
+    words that were found in it. A segment without any found text that fits is left out.
     """
     tokens = count_all([reading.text for _, reading in pairs])
     whole = count_fitting(tokens, max_tokens)
@@ -38,7 +38,7 @@ def fit_evidence(pairs: ActivatedReadings, max_tokens: int | None) -> tuple[tupl
 
 
 def _make_evidence(one: ActivatedSegment, reading: SegmentView, label: str = "") -> Evidence:
-    """What is read of a segment; of its messages those that it was found by come first."""
+    """Return a segment as evidence. The messages that led to it come first among its sources."""
     messages = {passage.message.id: passage.message for passage in reading.passages}
     found = dict.fromkeys(id_ for hit in one.hits for id_ in hit.messages if id_ in messages)
     first = reading.passages[0].message

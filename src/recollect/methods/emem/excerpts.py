@@ -1,4 +1,4 @@
-"""What is shown of a segment that does not fit: the lines that were found, and of a long line the words that were."""
+"""Cut a segment that does not fit to the lines that were found, and a long line to the words that were found."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from recollect.retain.turns import split_parts
 from recollect.text.tokens import count_all
 
 Span = tuple[int, int]
-"""From and to before which character of a line."""
+"""The first character of a part of a line, and the character after its last."""
 
 Spans = tuple[Span, ...]
-"""In order, and apart from each other."""
+"""Spans in order that do not touch."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentLine:
-    """A message's line in a segment; ``folded`` is it to look for words in, ``passages`` are all of the message's."""
+    """The line of a message in a segment. ``folded`` is its searchable form, ``passages`` are all passages of the
+    message.
+    """
 
     message: StoredMessage
     text: str
@@ -31,16 +33,16 @@ class SegmentLine:
     passages: tuple[str, ...]
 
     def whole_span(self, hit: TurnHit) -> Spans:
-        """All of it, whatever was found in it."""
+        """Return the whole line as a span."""
         return ((0, len(self.text)),)
 
     def find_hit(self, hit: TurnHit) -> Spans:
-        """Where the words of a turn stand that it was found by."""
+        """Return the spans of the words by which a turn was found."""
         wanted = (hit.words, *(passage for passage in self.passages if passage in hit.words))
         return join_spans(span for span in map(self._find_span, wanted) if span is not None)
 
     def _find_span(self, words: str) -> Span | None:
-        """Where words stand in it: where an edge of the segment cuts them, what it has of them, as far as is known."""
+        """Return the span of some words. If an edge of the segment cuts them, it is the span of the known part."""
         own = self.folded.find_span(words)
         places = [own] if own else [self.folded.find_span(sample) for sample in sample_text(words)]
         there = [place for place in places if place is not None]
@@ -50,7 +52,7 @@ class SegmentLine:
         return 0 if start <= len(render_head(self.message)) else start, max(end for _, end in there)
 
     def render(self, spans: Spans) -> str:
-        """Some of it, under its head; nothing where there are no spans."""
+        """Return the text of some spans under the head of the line. It is empty without spans."""
         if not spans or spans == ((0, len(self.text)),):
             return self.text if spans else ""
         begin = f"{render_head(self.message)}{CONTINUATION_MARK}" if spans[0][0] else ""
@@ -60,7 +62,7 @@ class SegmentLine:
 
 
 class Excerpt:
-    """What of a segment is shown so far."""
+    """The part of a segment that is shown so far."""
 
     def __init__(self, reading: SegmentView) -> None:
         self._number = reading.number
@@ -70,7 +72,7 @@ class Excerpt:
 
     @property
     def reading(self) -> SegmentView:
-        """The lines of it."""
+        """Return its lines as a reading."""
         return make_view(
             self._number,
             [
@@ -81,7 +83,7 @@ class Excerpt:
         )
 
     def add_hit(self, hit: TurnHit, room: int) -> int:
-        """Show the lines of a turn as well, or its words, if that goes into so many tokens; gives what it has cost."""
+        """Add the lines of a turn, or its words, if they fit into ``room`` tokens. Return their cost in tokens."""
         lines = {id_: self._lines[id_] for id_ in dict.fromkeys(hit.messages) if id_ in self._lines}
         before = {id_: self._spans.get(id_, ()) for id_ in lines}
         ways: tuple[Callable[[SegmentLine, TurnHit], Spans], ...] = (SegmentLine.whole_span, SegmentLine.find_hit)
@@ -98,9 +100,10 @@ class Excerpt:
 
 
 def build_excerpts(found: Iterable[tuple[TurnHit, SegmentView]], room: int) -> dict[int, SegmentView]:
-    """What of segments goes into so many tokens, by their numbers: the lines of turns, those of the first first.
+    """Return the parts of segments that fit into ``room`` tokens, by segment number. Lines are added in the given
+    order.
 
-    Of a line that does not go into the room that is left, it is the words that were found in it.
+    Of a line that does not fit into the remaining space, only the words that were found in it are added.
     """
     made: dict[int, Excerpt] = {}
     for hit, reading in found:
@@ -116,7 +119,7 @@ def _make_line(message: StoredMessage, text: str) -> SegmentLine:
 
 
 def join_spans(spans: Iterable[Span]) -> Spans:
-    """The spans in order, as one where they overlap or meet."""
+    """Return the spans in order. Spans that overlap or touch are joined."""
     apart: list[Span] = []
     for start, end in sorted(spans):
         if apart and start <= apart[-1][1]:

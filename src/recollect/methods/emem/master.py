@@ -1,4 +1,4 @@
-"""The master (E-mem, section 3.4): what is asked of it, and what it may answer. It sees quotes, never a segment."""
+"""The prompts and replies of the master (E-mem, section 3.4). It sees quotes and never a segment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLAN: Final = "emem.plan"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MasterReply:
-    """The master's answer (equation 7); ``citations`` are the numbers of the quotes it rests on."""
+    """The master's answer (equation 7). ``citations`` are the numbers of the quotes behind it."""
 
     __pydantic_config__: ClassVar = {"title": "Aggregated"}  # its name in requests to a model, recorded ones too
 
@@ -35,7 +35,7 @@ class MasterReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassPlan:
-    """Whether the quotes are enough, and what else to ask the segments where they are not (equation 8)."""
+    """The decision after a pass: the quotes are enough, or another question for the segments (equation 8)."""
 
     __pydantic_config__: ClassVar = {"title": "Plan"}  # its name in requests to a model, recorded ones too
 
@@ -49,7 +49,7 @@ class PassPlan:
 
 
 def require_quotes(numbers: Iterable[int], quotes: Sequence[Quote]) -> None:
-    """Raises ValueError where one of the numbers is no quote's."""
+    """Raise ValueError if one of the numbers belongs to no quote."""
     for number in numbers:
         if not 1 <= number <= len(quotes):
             raise ValueError(f"there is no quote {number}; they are numbered 1 to {len(quotes)}")
@@ -103,7 +103,7 @@ The question stands between <question> and </question>. {DATA_RULE}"""
 
 
 def build_answer_prompt(query: Query, quotes: Sequence[Quote], assisted: Sequence[AssistantReport]) -> Prompt:
-    """What is asked of the question and all quotes, numbered from 1 in their order."""
+    """Return the prompt with the question and all quotes, numbered from 1 in their order."""
     parts = [
         render_quotes(quotes),
         *_render_hints(quotes, assisted),
@@ -118,7 +118,7 @@ def build_answer_prompt(query: Query, quotes: Sequence[Quote], assisted: Sequenc
 def build_plan_prompt(
     query: Query, asked: Sequence[str], quotes: Sequence[Quote], assisted: Sequence[AssistantReport]
 ) -> Prompt:
-    """What is asked between two passes; ``asked`` is what the segments were asked so far."""
+    """Return the prompt between two passes. ``asked`` are the questions to the segments so far."""
     before = fence_text("asked_before", "\n".join(f"- {indent_lines(question)}" for question in asked))
     found = [render_quotes(quotes), *_render_hints(quotes, assisted)] if quotes else ["No quote was found so far."]
     parts = [*found, before, render_present(query), fence_text("question", query.text)]
@@ -132,7 +132,7 @@ def build_plan_prompt(
 
 
 def render_quotes(quotes: Sequence[Quote]) -> str:
-    """The quotes, numbered from 1, under their segments; nothing that a quote says can close their section."""
+    """Return the quotes, numbered from 1, under their segments. No text of a quote can close its section."""
     lines: list[str] = []
     before = ""
     for number, quote in enumerate(quotes, start=1):

@@ -1,4 +1,4 @@
-"""The three pathways (E-mem, section 3.3): each looks in its own way, and says what it did."""
+"""Search by the three pathways (E-mem, section 3.3). Each searches in its own way, and reports what it did."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ SIGNALS: Final[Mapping[Pathway, tuple[str, ...]]] = {
     Pathway.VECTOR: ("meaning", "surroundings"),
     Pathway.KEYWORD: ("exchange", "passage", "session", "phrase", "speaker", "dated", "asks", "temporal"),
 }
-"""What each pathway goes by; names, dates and quoted phrases are words to look for too."""
+"""The signals of each pathway. Names, dates and quoted phrases are words to search for too."""
 
 TURN_PATHWAYS: Final = frozenset({Pathway.VECTOR, Pathway.KEYWORD})
-"""The pathways that find turns, and segments by these."""
+"""The pathways that find turns, and through them segments."""
 
 SegmentStrengths = Mapping[int, float]
-"""References to items, each with what it was brought: 0 for no sign of it, 1 for all one could ask for."""
+"""References to items, each with its score: 0 for no sign of it, 1 for the best possible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathwayResult:
-    """What a pathway found, and its report."""
+    """The results of a pathway, and its report."""
 
     strengths: SegmentStrengths
     report: ArmReport
@@ -47,10 +47,10 @@ class PathwayResult:
 
 @dataclass(slots=True, kw_only=True)
 class PathwayInput:
-    """What the pathways look with: one search for turns and summaries, and how many candidates each may bring.
+    """The input of the pathways: a probe, the scope of the question, and the number of candidates for each.
 
-    ``kinds`` are its tiers: pathways share what it ranks of them. ``is_narrowed`` says that the scope leaves out a part
-    of what a segment holds; ``embedder_failure`` says why nothing can be found by meaning.
+    ``turns`` and ``summaries`` search these two kinds for one question. ``deaf`` is the reason why a search by meaning
+    is not possible.
     """
 
     probe: SearchProbe
@@ -85,7 +85,7 @@ class PathwayInput:
 async def build_input(
     question: ParsedQuestion, query: Query, reader: StoreReader, embedder: Embedder, settings: RouteSettings
 ) -> PathwayInput:
-    """Open the bank for a question; an embedder that is down leaves what can be found by words."""
+    """Prepare the bank for a question. If the embedder is down, only searches by words are possible."""
     deaf = ""
     try:
         probe = await build_probe(question, embedder)
@@ -106,7 +106,7 @@ async def build_input(
 
 
 async def run_pathways(view: PathwayInput) -> dict[Pathway, PathwayResult]:
-    """Go all pathways at once, each until its deadline; none can break another."""
+    """Run all pathways at the same time, each until its deadline. A failure of one does not stop the others."""
     chosen = view.settings.pathways
     async with asyncio.TaskGroup() as group:  # takes them with it when the recall is cancelled
         tasks = {pathway: group.create_task(_run_timed(pathway, view)) for pathway in chosen}
@@ -114,13 +114,13 @@ async def run_pathways(view: PathwayInput) -> dict[Pathway, PathwayResult]:
 
 
 def sum_pathway_weight(pathway: Pathway, settings: RouteSettings) -> float:
-    """How much a pathway counts: as much as the signals that it goes by."""
+    """Return the weight of a pathway: the sum of the weights of its signals."""
     own = _pathway_weights(pathway, settings)
     return float(sum(max(getattr(own, name), 0.0) for name in SIGNALS[pathway]))
 
 
 async def search_summaries(view: PathwayInput) -> SegmentStrengths:
-    """Global alignment: the meaning and the words of summaries."""
+    """Search by global alignment: the meaning and the words of summaries."""
     if view.is_narrowed:
         raise ArmIdle("a summary tells of more than the sessions, speakers or times that are asked for")
     found = []
@@ -132,7 +132,7 @@ async def search_summaries(view: PathwayInput) -> SegmentStrengths:
 
 
 async def search_vectors(view: PathwayInput) -> SegmentStrengths:
-    """Semantic association: the meaning of what was said, turn by turn, each with its surroundings."""
+    """Search by semantic association: the meaning of each turn with its surroundings."""
     if reason := view.probe.no_meaning_reason:
         raise ArmIdle(reason)
     refs = await view.search_meaning(ItemKind.TURN)
@@ -175,16 +175,16 @@ async def _score_refs(pathway: Pathway, search: Search, refs: Refs, settings: Ro
 
 
 def _pathway_weights(pathway: Pathway, settings: RouteSettings) -> Weights:
-    """The weights of a pathway's signals; those of the others set to nothing."""
+    """Return the weights of the signals of a pathway. The weights of the other signals are 0."""
     own = SIGNALS[pathway]
     return replace(settings.recall.weights, **{one.name: 0.0 for one in fields(Weights) if one.name not in own})
 
 
 def _is_narrowed(scope: Scope) -> bool:
-    """Whether the scope leaves out a part of what a segment holds."""
+    """Return true if the scope excludes a part of the contents of segments."""
     return bool(scope.sessions or scope.speakers or scope.during)
 
 
 def list_reports(looked: Mapping[Pathway, PathwayResult]) -> Sequence[ArmReport]:
-    """What the pathways did, in their order."""
+    """Return the reports of the pathways, in their order."""
     return [one.report for one in looked.values()]

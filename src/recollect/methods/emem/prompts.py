@@ -1,7 +1,7 @@
-"""What is asked of the small model that holds a segment, and what it may answer (E-mem, equation 6, appendix E).
+"""The prompts and replies of the small model that reads a segment (E-mem, equation 6, appendix E).
 
-Both tasks, summing up and answering, share one system text, and the segment stands before the task: so all that is
-asked of a segment begins with the same characters, and a model that keeps what it has read reads a segment once.
+Both tasks, summarising and answering, share one system text, and the segment comes before the task. So all prompts
+about a segment begin with the same characters, and a model that keeps its state reads a segment once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class AssistantQuote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantReply:
-    """What a segment says on a question (equation 6); ``inference`` is what its assistant makes of the quotes."""
+    """An assistant's reply about a segment (equation 6). ``inference`` is its conclusion from the quotes."""
 
     __pydantic_config__: ClassVar = {"title": "Finding"}  # its name in requests to a model, recorded ones too
 
@@ -51,7 +51,7 @@ class AssistantReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryReply:
-    """What a segment is about; ``events`` are sentences, in the order in which things happened."""
+    """A summary of a segment. ``events`` are sentences, in the order of the events."""
 
     __pydantic_config__: ClassVar = {"title": "Summary"}  # its name in requests to a model, recorded ones too
 
@@ -99,13 +99,15 @@ Tell only what the segment says.
 
 
 def split_for_prefix(reading: SegmentView) -> tuple[str, str]:
-    """A segment as a prompt about it begins, as prefix and text: one that still grows is no prefix to be kept."""
+    """Return the beginning of a prompt about a segment, as prefix and text. A segment that still grows is not a
+    prefix.
+    """
     begin = f"{render_segment(reading)}\n\n"
     return (begin, "") if reading.stable else ("", begin)
 
 
 def build_assist_prompt(reading: SegmentView, query: Query) -> Prompt:
-    """What is asked of a segment on a question: the segment first, the question last."""
+    """Return the prompt with a segment and a question: the segment first, the question last."""
     prefix, begin = split_for_prefix(reading)
     return Prompt(
         role=ModelRole.ASSIST,
@@ -118,7 +120,7 @@ def build_assist_prompt(reading: SegmentView, query: Query) -> Prompt:
 
 
 def build_summary_prompt(reading: SegmentView) -> Prompt:
-    """What is asked of a segment that has been sealed."""
+    """Return the prompt that asks for a summary of a sealed segment."""
     prefix, begin = split_for_prefix(reading)
     return Prompt(
         role=ModelRole.ASSIST,

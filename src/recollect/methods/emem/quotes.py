@@ -1,7 +1,7 @@
-"""Quotes (E-mem, equation 6): held against the segment character by character, and traced to the messages they are of.
+"""Check quotes (E-mem, equation 6) against the segment character by character, and trace them to their messages.
 
-Whitespace is folded: a run of blanks and line ends counts as one blank. Nothing else is forgiven. A quote is what the
-assistant was shown, in which tags are made harmless (:mod:`recollect.text.fencing`).
+Whitespace is folded: a run of blanks and line ends counts as one blank. Nothing else may differ. A quote repeats the
+text that the assistant saw, in which tags are made harmless (:mod:`recollect.text.fence`).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """Words that were read, who said the first of them and when, where that is known.
+    """Words that were read, with the speaker and the time of the first of them, if known.
 
-    ``messages`` are the ids of those that the words are of, in order. ``id`` and ``kind`` are of what they were read
-    in: the segment, or, where single items stand in for segments, the item. ``shows`` is the assistant's word.
+    ``messages`` are the ids of the messages of these words, in order. ``id`` and ``kind`` are those of the segment, or
+    of the item if single items replace segments. ``shows`` is the assistant's comment.
     """
 
     id: str
@@ -41,29 +41,29 @@ class Quote:
 
     @property
     def place(self) -> str:
-        """Where it was read, in words."""
+        """Return the place where it was read, in words."""
         return "single items" if self.segment is None else f"segment {self.segment}"
 
     @property
     def key(self) -> tuple[tuple[str, ...], str]:
-        """The same for the same words, whichever segment they were read in."""
+        """Return a key that is equal for equal words, whichever segment they were read in."""
         return self.messages, join_lines(self.words)
 
     def render(self, number: int) -> str:
-        """The quote as the master sees it."""
+        """Return the quote as the master sees it."""
         told = describe_source(self.at, self.speaker)
         return f"[{number}] ({told}) {indent_lines(self.words)}" if told else f"[{number}] {indent_lines(self.words)}"
 
 
 def render_segment(reading: SegmentView) -> str:
-    """A segment's text as an assistant sees it."""
+    """Return the text of a segment as an assistant sees it."""
     return fence_text(TAG, reading.text)
 
 
 def verify_quotes(claimed: Iterable[tuple[str, str]], reading: SegmentView) -> tuple[tuple[Quote, ...], int]:
-    """Of words and what they are said to show, those that stand in a segment, as they stand there; and how many do not.
+    """Return the quotes whose words are in a segment, exactly as they stand there, and how many quotes are not.
 
-    Where words stand in it more than once, the first place counts.
+    If words occur more than once, the first place counts.
     """
     text = FoldedText(fence_words(reading))
     given = list(claimed)
@@ -73,7 +73,7 @@ def verify_quotes(claimed: Iterable[tuple[str, str]], reading: SegmentView) -> t
 
 
 def fence_words(reading: SegmentView) -> str:
-    """The segment's text with harmless tags; every character stands where it stands in the text."""
+    """Return the text of the segment with harmless tags. Every character keeps its place."""
     return render_segment(reading).removeprefix(f"<{TAG}>\n").removesuffix(f"\n</{TAG}>")
 
 
@@ -92,7 +92,7 @@ def _make_quote(span: tuple[int, int], reading: SegmentView, shows: str) -> Quot
 
 
 class FoldedText:
-    """A text to look for words in, whitespace folded: once, when that is first done, however much is looked for."""
+    """A searchable text with folded whitespace. It is folded once, at the first search."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -102,7 +102,7 @@ class FoldedText:
         return _fold_blanks(self._text)
 
     def find_span(self, words: str) -> tuple[int, int] | None:
-        """From and to before which character words stand in the text; ``None`` where they do not."""
+        """Return the start and the end of some words in the text, or ``None`` if the text does not contain them."""
         looked_for = join_lines(words)
         if not looked_for:
             return None
@@ -112,7 +112,7 @@ class FoldedText:
 
 
 def _fold_blanks(text: str) -> tuple[str, list[int]]:
-    """The text with runs of whitespace as one blank, and where each of its characters stands in the text."""
+    """Return the text with each run of whitespace as one blank, and the original place of each of its characters."""
     characters: list[str] = []
     places: list[int] = []
     for at, character in enumerate(text):
@@ -125,7 +125,7 @@ def _fold_blanks(text: str) -> tuple[str, list[int]]:
 
 
 def drop_known(quotes: Iterable[Quote], known: Iterable[Quote] = ()) -> tuple[Quote, ...]:
-    """The quotes that are not known, each once: what stands in the overlap is read twice."""
+    """Return the quotes that are not known, each once. Text in the overlap is read twice."""
     seen = {quote.key for quote in known}
     new: dict[tuple[tuple[str, ...], str], Quote] = {}
     for quote in quotes:
@@ -135,9 +135,9 @@ def drop_known(quotes: Iterable[Quote], known: Iterable[Quote] = ()) -> tuple[Qu
 
 
 def sort_quotes(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
-    """Segment by segment, and in each by the time at which it was said, so that what came later is read later.
+    """Return quotes segment by segment, and in each segment by their time, so that later words are read later.
 
-    What has no time comes before what has one.
+    Quotes without a time come before the others.
     """
 
     def place(quote: Quote) -> tuple[int, datetime]:

@@ -1,4 +1,4 @@
-"""What the master knows while it works on a question: E-mem's reasoning trace (section 3.4), as a value."""
+"""Keep what the master knows while it works on a question: E-mem's reasoning trace (section 3.4), as a value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recollect.models.language import Reply
 
 
 class StopReason(StrEnum):
-    """Why no further pass is made (equation 8)."""
+    """The reason why there is no further pass (equation 8)."""
 
     ENOUGH = "the quotes are enough"
     CONVERGED = "the last pass has brought nothing new"
@@ -29,9 +29,9 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningTrace:
-    """What all passes so far have brought.
+    """The results of all passes so far.
 
-    ``questions`` are their questions; ``quotes`` are in the order in which they came: pass by pass, and in each by the
+    ``asked`` are their questions. ``quotes`` are in the order in which they came: pass by pass, and in each pass by the
     strength of their segments.
     """
 
@@ -47,7 +47,7 @@ class ReasoningTrace:
     def with_pass(
         self, question: str, recall: Recall, read: ActivatedReadings, assisted: Sequence[AssistantReport], step: Step
     ) -> ReasoningTrace:
-        """With what one more pass has brought (the aggregation of equation 8)."""
+        """Return the results together with those of one more pass (the aggregation of equation 8)."""
         return replace(
             self,
             questions=(*self.questions, question),
@@ -60,7 +60,7 @@ class ReasoningTrace:
         )
 
     def with_plan(self, plan: Reply[PassPlan], seconds: float) -> ReasoningTrace:
-        """With the plan for the next pass."""
+        """Return the results with the plan for the next pass."""
         told = plan.value.known if plan.value.enough else f"{plan.value.known} Next: {join_lines(plan.value.query)}"
         return replace(
             self,
@@ -70,12 +70,12 @@ class ReasoningTrace:
         )
 
     def with_ending(self, ending: StopReason, *notes: str) -> ReasoningTrace:
-        """With why no further pass is made."""
+        """Return the results with the reason why there is no further pass."""
         step = Step(action="stop", detail=ending.value, seconds=0.0)
         return replace(self, steps=(*self.steps, step), notes=(*self.notes, *notes))
 
     def stop_reason_of(self, plan: PassPlan) -> StopReason | None:
-        """Why a plan ends it; ``None`` where it asks for something new."""
+        """Return the reason why a plan ends the passes, or ``None`` if it asks something new."""
         if plan.enough:
             return StopReason.ENOUGH
         before = {join_lines(question).casefold() for question in self.questions}
@@ -83,6 +83,6 @@ class ReasoningTrace:
 
 
 def describe_routing(activated: Sequence[ActivatedSegment], seconds: float) -> Step:
-    """A routing as a step: which segments, and which pathways brought each."""
+    """Return a routing as a step of the trace: the segments, and the pathways that found each."""
     named = (f"segment {one.number} ({', '.join(why.arm for why in one.why)})" for one in activated)
     return Step(action="route", detail="; ".join(named) or "no segment found", seconds=seconds)

@@ -1,4 +1,4 @@
-"""Routing (E-mem, section 3.3): from a question to the segments that are read for it, without a model."""
+"""Route a question to the segments that are read for it, without a model (E-mem, section 3.3)."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ _UNION_NOTE: Final = "union"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutedSegments:
-    """The segments that take part, the strongest first, and how they were found."""
+    """The segments to read, the strongest first, and how they were found."""
 
     activated: tuple[ActivatedSegment, ...]
     receipt: RecallReceipt
 
     @property
     def as_recall(self) -> Recall:
-        """The routing as a recall that has brought no evidence by itself."""
+        """Return the routing as a recall without evidence of its own."""
         return Recall(evidence=(), receipt=self.receipt)
 
 
 class Router:
-    """Activates segments; as a retriever, gives their words as evidence. See :class:`recollect.ports.Retriever`.
+    """Activates segments. As a retriever, it returns their text as evidence. See :class:`recollect.ports.Retriever`.
 
-    ``plain`` is the retriever of single items that it is built over.
+    ``plain`` is the retriever of single items behind it.
     """
 
     def __init__(self, parts: Dependencies, settings: RouteSettings | None = None) -> None:
@@ -73,9 +73,10 @@ class Router:
         self.plain = parts.retriever
 
     async def decline_reason(self, query: Query, reader: StoreReader) -> str | None:
-        """Why a question is not for segments, for a receipt: ``""`` where it asks for other kinds.
+        """Return the reason, for a receipt, why a question is not for segments. It is "" if the query asks for other
+        kinds.
 
-        ``None`` where it is for segments.
+        It is ``None`` if the question is for segments.
         """
         kinds = query.kinds
         if kinds and ItemKind.SEGMENT not in kinds:
@@ -85,13 +86,14 @@ class Router:
         return None if await require_segments(reader).stream() is not None else NO_SEGMENTS
 
     async def retrieve(self, query: Query, reader: StoreReader) -> Recall:
-        """Find segments: whole, as far as the query's tokens go, then what was found in the others.
+        """Return segments: whole ones as far as the tokens of the query allow, then the parts that were found in the
+        others.
 
-        Where the query names other kinds than segments, or the bank has none, single items are found instead.
+        If the query names other kinds than segments, or the bank has no segments, single items are returned.
 
         Raises:
-            RecallFailed: no pathway could look.
-            ModelUnavailable: the embedder could not be reached, and single items were asked for.
+            RecallFailed: no pathway could search.
+            ModelUnavailable: the embedder could not be reached, and single items were requested.
         """
         why_not = await self.decline_reason(query, reader)
         if why_not is not None:
@@ -114,7 +116,7 @@ class Router:
         """Activate at most as many segments as the settings and the query allow (equation 5).
 
         Raises:
-            RecallFailed: no pathway could look.
+            RecallFailed: no pathway could search.
         """
         began = time.perf_counter()
         question = parse_question(query, await reader.speakers())
@@ -165,7 +167,7 @@ async def _collect_hits(
     reader: SegmentReader,
     weights: Mapping[Pathway, float],
 ) -> tuple[list[TurnHit], int]:
-    """Return the turns that were found, with their places; and how many stand in no segment."""
+    """Return the turns that were found, with their segments, and how many of them are in no segment."""
     brought: dict[Pathway, SegmentStrengths] = {p: one.strengths for p, one in looked.items() if p in TURN_PATHWAYS}
     refs = dict.fromkeys(ref for one in brought.values() for ref in one)
     loaded = [(ref, items[ref]) for ref in refs if ref in items]
@@ -186,14 +188,14 @@ async def _collect_hits(
 def _collect_summary_strengths(
     looked: Mapping[Pathway, PathwayResult], items: Mapping[int, Item]
 ) -> dict[Pathway, dict[int, float]]:
-    """Return what the summaries bring their segments."""
+    """Return the scores that summaries give their segments."""
     brought: SegmentStrengths = looked[Pathway.SUMMARY].strengths if Pathway.SUMMARY in looked else {}
     segments = {items[ref].order: strength for ref, strength in brought.items() if ref in items}
     return {Pathway.SUMMARY: segments} if segments else {}
 
 
 async def _find_summarized(numbers: Iterable[int], scope: Scope, reader: StoreReader) -> list[int]:
-    """The segments of which a summary could have spoken: they have one that the scope does not hide."""
+    """Return the segments with a summary that the scope allows."""
     return [
         item.order
         for item in await reader.items(map(make_summary_id, numbers))
@@ -202,7 +204,7 @@ async def _find_summarized(numbers: Iterable[int], scope: Scope, reader: StoreRe
 
 
 def _select_hits(number: int, hits: Sequence[TurnHit], numbers: Sequence[int]) -> tuple[TurnHit, ...]:
-    """The turns that count for a segment, the best first."""
+    """Return the turns that count for a segment, the best first."""
     own = [hit for hit, home in zip(hits, numbers, strict=True) if home == number]
     return tuple(sorted(own, key=lambda hit: -hit.strength))
 
@@ -210,7 +212,7 @@ def _select_hits(number: int, hits: Sequence[TurnHit], numbers: Sequence[int]) -
 def _drop_excluded(
     strengths: Mapping[Pathway, Mapping[int, float]], exclude: frozenset[str]
 ) -> dict[Pathway, dict[int, float]]:
-    """What was brought to segments that may come back."""
+    """Return the scores of the segments that are not excluded."""
     return {
         pathway: {number: strength for number, strength in brought.items() if make_segment_id(number) not in exclude}
         for pathway, brought in strengths.items()
@@ -222,7 +224,9 @@ def _has_worked(looked: PathwayResult) -> bool:
 
 
 def _require_working_pathway(looked: Mapping[Pathway, PathwayResult]) -> None:
-    """An empty answer must mean that there is nothing, not that nothing worked."""
+    """Raise RecallFailed if no pathway could search, because an empty answer must mean that there is nothing to
+    find.
+    """
     reports = list_reports(looked)
     broken = [one for one in reports if one.status in (ArmStatus.FAILED, ArmStatus.TIMEOUT)]
     if broken and not any(one.status is ArmStatus.OK for one in reports):

@@ -1,4 +1,4 @@
-"""In which segments a turn stands that was found."""
+"""Find the segments that contain a turn."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ _STEP: Final = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CutMessage:
-    """A message that no segment holds whole: by segment the words of it there, and how many were asked for of these."""
+    """A message that no segment contains whole: for each segment, its words there, and how many of them the question
+    has.
+    """
 
     words: Mapping[int, str]
     asked: Mapping[int, int]
 
 
 async def find_segments(turns: Sequence[Item], asked: Terms, reader: SegmentReader) -> list[tuple[int, ...]]:
-    """For each turn the numbers of the segments that hold it: whole, where one does; none where it is in none yet.
+    """Return the numbers of the segments that contain each turn, whole if possible. A turn may be in no segment yet.
 
-    A turn stands where its first message does. A message in the overlap is in two segments; one at an edge is cut by
-    one of them and whole in the other, unless it is longer than the overlap: then the words decide, and the terms that
-    were ``asked`` for.
+    A turn is where its first message is. A message in the overlap is in two segments. A message at an edge is cut by
+    one segment and whole in the other, unless it is longer than the overlap. Then its words and the ``asked`` terms
+    decide.
     """
     leads = [turn.sources[0] for turn in turns]
     numbers = await reader.segments_of(dict.fromkeys(leads))
@@ -59,19 +61,21 @@ async def find_segments(turns: Sequence[Item], asked: Terms, reader: SegmentRead
 
 
 def _keep_whole(lead: str, numbers: tuple[int, ...], segments: Mapping[int, Segment]) -> tuple[int, ...]:
-    """The segments that do not cut a message; the only one, where there is but one."""
+    """Return the segments that do not cut a message, or the only segment if there is just one."""
     if len(numbers) < 2:
         return numbers
     return tuple(number for number in numbers if number in segments and not _is_cut_by(segments[number], lead))
 
 
 def _is_cut_by(segment: Segment, message: str) -> bool:
-    """Whether a message reaches over an edge of a segment."""
+    """Return true if a message continues over an edge of a segment."""
     return (message == segment.first and segment.start > 0) or (message == segment.last and segment.end is not None)
 
 
 def _read_cut_message(message: StoredMessage, segments: Sequence[Segment], asked: Terms) -> _CutMessage:
-    """What each segment holds of a message. It is read once for all its passages, since it may be very long."""
+    """Return what each segment contains of a message. It is read once for all passages, because the message may be very
+    long.
+    """
     words = {segment.number: join_lines(cut_words(segment, message)) for segment in segments}
     return _CutMessage(
         words=words, asked={n: len(np.intersect1d(extract_terms(one), asked)) for n, one in words.items()}
@@ -79,10 +83,10 @@ def _read_cut_message(message: StoredMessage, segments: Sequence[Segment], asked
 
 
 def _rank_by_words(turn: Item, cut: _CutMessage) -> tuple[int, ...]:
-    """Of the segments that hold some of a message, those that hold most of what was asked for.
+    """Return the segments that contain most of the asked terms, among those that contain a part of a message.
 
-    The turn may be but a passage of the message: segments that hold none of it do not count. Of segments that hold as
-    much of what was asked for, those count that hold most of the turn.
+    The turn may be only a passage of the message. Segments without any of that passage do not count. Among segments
+    with equally many asked terms, those with most of the turn count.
     """
     wanted = sample_text(join_lines(turn.text))
     held = {number: sum(sample in one for sample in wanted) for number, one in cut.words.items()}
@@ -93,5 +97,5 @@ def _rank_by_words(turn: Item, cut: _CutMessage) -> tuple[int, ...]:
 
 
 def sample_text(text: str) -> list[str]:
-    """A few characters now and then."""
+    """Return a few characters from regular places of a text."""
     return [text[at : at + _SAMPLE_CHARACTERS] for at in range(0, max(len(text) - _SAMPLE_CHARACTERS, 1), _STEP)]

@@ -1,4 +1,4 @@
-"""Segments as they are read: which message stands where in their text, and what of it a question may see."""
+"""Read segments: which message stands where in their text, and which part a question may see."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recollect.store.protocol import StoreReader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSpan:
-    """A message and the characters of a segment's text that are its: from ``start`` to before ``end``."""
+    """A message and its characters in the text of a segment: from ``start`` up to, not including, ``end``."""
 
     message: StoredMessage
     start: int
@@ -26,7 +26,9 @@ class MessageSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentView:
-    """What a question may see of a segment, message by message; ``stable`` where every question sees just this."""
+    """The part of a segment that a question may see, message by message. ``stable`` is true if all questions see the
+    same.
+    """
 
     number: int
     text: str
@@ -38,17 +40,17 @@ class SegmentView:
         return make_segment_id(self.number)
 
     def find_passages(self, start: int, end: int) -> tuple[MessageSpan, ...]:
-        """The messages that have some of these characters."""
+        """Return the messages that contain some of these characters."""
         return tuple(one for one in self.passages if one.start < end and one.end > start)
 
     def restrict_to(self, messages: Collection[str]) -> SegmentView:
-        """The same with the lines of some messages alone."""
+        """Return the same reading with the lines of some messages alone."""
         kept = [one for one in self.passages if one.message.id in messages]
         return make_view(self.number, [(one.message, self.text[one.start : one.end]) for one in kept])
 
 
 def make_segment_id(number: int) -> str:
-    """What a segment is called in evidence and citations."""
+    """Return the id of a segment in evidence and citations."""
     return f"segment:{number}"
 
 
@@ -74,12 +76,12 @@ def _restrict_view(segment: SegmentText, kept: Collection[str]) -> SegmentView:
 
 
 def split_lines(segment: SegmentText) -> list[tuple[StoredMessage, str]]:
-    """The messages of a segment, each with what of its text is the message's."""
+    """Return the messages of a segment, each with its part of the text."""
     return list(zip(segment.messages, segment.lines, strict=True))
 
 
 def make_view(number: int, lines: Iterable[tuple[StoredMessage, str]]) -> SegmentView:
-    """A segment of these lines, each with the message that it is of."""
+    """Return a segment made of these lines, each with its message."""
     passages: list[MessageSpan] = []
     text, at = [], 0
     for message, line in lines:
@@ -90,7 +92,7 @@ def make_view(number: int, lines: Iterable[tuple[StoredMessage, str]]) -> Segmen
 
 
 def _is_visible(message: StoredMessage, scope: Scope) -> bool:
-    """Whether a scope lets a message be seen."""
+    """Return true if a scope allows a message."""
     return (
         message.id not in scope.exclude
         and (not scope.sessions or message.session in scope.sessions)
@@ -101,7 +103,9 @@ def _is_visible(message: StoredMessage, scope: Scope) -> bool:
 async def _filter_by_time(
     messages: Sequence[StoredMessage], during: Interval, as_of: datetime | None, reader: StoreReader
 ) -> list[StoredMessage]:
-    """The messages of turns that were said in a time or speak of it, as a recall of single items would have them."""
+    """Return the messages of turns that were said in a time or speak of it, by the same rule as a recall of single
+    items.
+    """
     turns = await reader.items_from([message.id for message in messages], [ItemKind.TURN])
     then = turns if as_of is None else [turn.as_of(as_of) for turn in turns]
     timely = {id_ for turn in then if _is_within_time(turn, during) for id_ in turn.sources}
@@ -109,6 +113,6 @@ async def _filter_by_time(
 
 
 def _is_within_time(turn: Item, during: Interval) -> bool:
-    """Whether a turn was said in a time, or speaks of it (Hindsight, equation 13)."""
+    """Return true if a turn was said in a time, or speaks of it (Hindsight, equation 13)."""
     times = (instant_interval(turn.mentioned), *(one.interval for one in turn.occurrences))
     return any(time.overlaps(during) for time in times)

@@ -10,7 +10,7 @@ from recollect.recall.settings import RecallSettings
 
 
 class Pathway(StrEnum):
-    """The three ways to a segment (section 3.3): by its summary, by the meaning of what was said, by its words."""
+    """The three ways to find a segment (section 3.3): by its summary, by the meaning of its turns, and by its words."""
 
     SUMMARY = "summary"
     VECTOR = "vector"
@@ -28,10 +28,11 @@ class Mode(StrEnum):
 class RouteSettings:
     """How segments are activated: at most ``tau`` of them, by ``pathways``.
 
-    ``recall`` lends the weights of its signals, its deadline for a pathway, and how many candidates an effort buys.
+    ``recall`` provides the weights of the signals, the deadline of a pathway, and the number of candidates for an
+    effort.
 
     Raises:
-        InvalidInput: nothing could ever be activated.
+        InvalidInput: the settings could never activate a segment.
     """
 
     tau: int = 8
@@ -45,7 +46,7 @@ class RouteSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconstructionSettings:
-    """How a question is answered: with at most ``steps`` passes, ``concurrency`` segments read at a time.
+    """How a question is answered: with at most ``steps`` passes, and ``concurrency`` segments read at a time.
 
     Raises:
         InvalidInput: one of these is less than 1.

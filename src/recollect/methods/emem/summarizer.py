@@ -1,4 +1,4 @@
-"""Summaries of segments by a small model, in the background (E-mem, section 3.2, algorithm 1)."""
+"""Summarise segments with a small model, in the background (E-mem, section 3.2, algorithm 1)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from recollect.store.protocol import StoreReader
 from recollect.text.tokens import count_tokens
 
 MODEL_LABEL: Final = "model"
-"""The label of a summary that a model has made."""
+"""The label of a summary that a model wrote."""
 
 
 class Summarizer:
-    """Sums up every segment that is sealed. See :class:`recollect.ports.Consolidator`."""
+    """Summarises every sealed segment. See :class:`recollect.ports.Consolidator`."""
 
     def __init__(self, parts: Dependencies) -> None:
         self._parts = parts
@@ -36,7 +36,7 @@ class Summarizer:
         return SUMMARISE
 
     def plan_jobs(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
-        """A job for each extract: a segment was sealed, or has lost some of its messages."""
+        """Return a job for each new extract: a segment was sealed, or has lost some of its messages."""
         items = (entry.item for entry in changes.items)
         return tuple(
             _make_job(item.order, item.sources)
@@ -45,9 +45,9 @@ class Summarizer:
         )
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
-        """Sum up the job's segment; the summary takes the extract's place.
+        """Summarise the segment of the job. The summary replaces the extract.
 
-        A segment that has a summary already, or of which nothing is left, costs no call.
+        A segment that has a summary already, or that is empty, needs no call.
         """
         number, segments = int(job.payload), require_segments(reader)
         (reading,) = await read_segment_views(segments, [number], Scope())
@@ -63,7 +63,9 @@ class Summarizer:
         return derive
 
     async def _derive(self, reading: SegmentView, summary: SummaryReply, job: Job, reader: SegmentReader) -> Changeset:
-        """The summary in the extract's place; where some of the segment was forgotten meanwhile, the job once more."""
+        """Return the summary in place of the extract, or the same job again if a part of the segment was forgotten
+        meanwhile.
+        """
         extract = await _load_extract(reading.number, reader)
         if extract is None:
             return Changeset()
@@ -76,13 +78,13 @@ class Summarizer:
 
 
 async def _load_extract(number: int, reader: StoreReader) -> Item | None:
-    """The extract of a segment; ``None`` where it has none, or a summary by a model."""
+    """Return the extract of a segment, or ``None`` if it has none or has a summary from a model."""
     found = await reader.items([make_summary_id(number)])
     return next((item for item in found if item.label == EXTRACTIVE), None)
 
 
 def render_summary(summary: SummaryReply) -> str:
-    """A summary as text: a line for each of its fields, and one for each event."""
+    """Return a summary as text: one line for each of its fields, and one for each event."""
     parts = (
         ("Speakers", ", ".join(_drop_blank(summary.speakers))),
         ("Period", join_lines(summary.period)),

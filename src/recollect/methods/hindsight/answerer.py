@@ -1,4 +1,4 @@
-"""Answering from memory (Hindsight, section 6.1): typed, cited, and silent where memory is."""
+"""Answer from memory (Hindsight, section 6.1): typed and cited, or abstaining if memory does not hold the answer."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ class AnswerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswererReply(CitedReply):
-    """An answer from memory; citations are the numbers of the entries it rests on, none only where it abstains."""
+    """An answer from memory. ``citations`` are the numbers of the entries behind it. They may be empty only if it
+    abstains.
+    """
 
     __pydantic_config__: ClassVar = {"title": "Answered"}  # its name in requests to a model, recorded ones too
 
 
 class Answerer:
-    """Answers from what a bank knows, whoever it is: no disposition, no new opinions.
+    """Answers from the contents of a bank, without a disposition and without new opinions.
 
     See :class:`recollect.ports.Responder`.
     """
@@ -43,7 +45,7 @@ class Answerer:
         self._parts, self._settings = parts, settings or AnswerSettings()
 
     async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
-        """Recall, and answer from that; where nothing is found, no model is asked."""
+        """Recall evidence, and answer from it. If nothing is found, no model is called."""
         began = time.perf_counter()
         gathered = await gather_networks(query, reader, self._parts.retriever, self._settings.evidence)
         if not gathered.entries:
@@ -82,7 +84,7 @@ The question stands between <question> and </question>. {DATA_RULE}"""
 
 
 def build_answer_prompt(query: Query, gathered: GatheredEvidence) -> Prompt:
-    """What is asked of the question and the evidence."""
+    """Return the prompt with the question and the evidence."""
     return Prompt(
         role=ModelRole.ANSWER,
         operation=OPERATION,

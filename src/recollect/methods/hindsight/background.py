@@ -1,4 +1,4 @@
-"""Who an agent is, as it learns more about itself (Hindsight, section 5.6, equation 27)."""
+"""Update the background of an agent as it learns more about itself (Hindsight, section 5.6, equation 27)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECOND_PERSON: Final = re.compile(r"(?:^|[.!?]\s+)(?:you|your|yours)\b", re.IGN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedBackground:
-    """The background after merging: short, and in the first person."""
+    """The merged background, short and in the first person."""
 
     __pydantic_config__: ClassVar = {"title": "Merged"}  # its name in requests to a model, recorded ones too
 
@@ -36,14 +36,14 @@ class MergedBackground:
 
 
 async def merge_background(current: str, snippet: str, model: LanguageModel) -> str:
-    """The background with what a snippet adds (equation 27); where they conflict, the snippet holds.
+    """Return the background with the addition of a snippet (equation 27). If the two conflict, the snippet is right.
 
-    Without a background so far, the snippet in the first person is the background, and no model is asked, unless it is
-    too long.
+    If there is no background yet, the snippet in the first person becomes the background. No model is called then,
+    unless the snippet is too long.
 
     Raises:
         InvalidInput: the snippet is blank.
-        ModelError: the model failed; there is no merged background then.
+        ModelError: the model failed, so there is no merged background.
     """
     new = rewrite_in_first_person(snippet)
     if not new:
@@ -67,7 +67,7 @@ more exact one.
 
 
 def build_merge_prompt(current: str, new: str) -> Prompt:
-    """What is asked of a background and of what is to be merged into it."""
+    """Return the prompt that asks to merge a snippet into a background."""
     return Prompt(
         role=ModelRole.CONSOLIDATE,
         operation=OPERATION,
@@ -108,9 +108,11 @@ _TRANSITIVE: Final = frozenset(
 
 
 def rewrite_in_first_person(snippet: str) -> str:
-    """A snippet about the agent in the first person: "You are a creative engineer" becomes "I am a creative engineer".
+    """Return a snippet about the agent in the first person: "You are a creative engineer" becomes "I am a creative
+    engineer".
 
-    By rule, so that it needs no model. Where somebody says "I" already, "you" is somebody else, and all stays as it is.
+    Rules do this, so no model is needed. If the snippet already says "I", then "you" is somebody else and nothing
+    changes.
     """
     text = " ".join(snippet.split())
     if _SAYS_I.search(text):
@@ -130,12 +132,12 @@ def _conjugate_first_person(verb: str) -> str:
 
 
 def _match_case(model: str, word: str) -> str:
-    """The word with a capital where the one it stands for has one."""
+    """Return the word with a capital letter if the word that it replaces has one."""
     return word[0].upper() + word[1:] if model[0].isupper() else word
 
 
 def _replace_you(found: re.Match[str]) -> str:
-    """A "you" as "I" where something is said of it, as "me" where something is done to it."""
+    """Return "I" for a "you" that is a subject, and "me" for a "you" that is an object."""
     before, after = found["before"] or "", (found["after"] or "").strip()
     me = before.lower() in _TRANSITIVE or (
         bool(before) and before[-1].isalnum() and before.lower() not in _OPENERS and _has_no_verb(after)
@@ -144,5 +146,5 @@ def _replace_you(found: re.Match[str]) -> str:
 
 
 def _has_no_verb(after: str) -> bool:
-    """Whether what follows is no verb: nothing, a name, or a word that none begins with."""
+    """Return true if no verb follows: nothing, a name, or a word with which no verb phrase begins."""
     return not after or after[0].isupper() or after.lower() in _FOLLOWERS

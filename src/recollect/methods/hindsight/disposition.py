@@ -1,4 +1,4 @@
-"""A disposition in words (Hindsight, section 5.3.1, equation 23)."""
+"""Describe a disposition in words (Hindsight, section 5.3.1, equation 23)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from recollect.domain.banks import Disposition
 
 OBJECTIVE_BELOW: Final = 0.25
 STRONG_FROM: Final = 0.75
-"""Where the three regimes of bias strength meet: the paper names 0, 0.5 and 1 (section 5.4.2), we cut half way."""
+"""The limits between the three regimes. The paper names the strengths 0, 0.5 and 1 (section 5.4.2); we cut in the
+middle.
+"""
 
 
 class BiasRegime(Enum):
-    """How far a disposition may shape what is concluded."""
+    """How strongly a disposition may shape conclusions."""
 
     OBJECTIVE = "objective"
     BALANCED = "balanced"
@@ -59,14 +61,14 @@ _FRAMES: Final = {
 
 
 def choose_regime(bias_strength: float) -> BiasRegime:
-    """Which regime a bias strength in [0, 1] falls in."""
+    """Return the regime of a bias strength in [0, 1]."""
     if bias_strength < OBJECTIVE_BELOW:
         return BiasRegime.OBJECTIVE
     return BiasRegime.STRONG if bias_strength >= STRONG_FROM else BiasRegime.BALANCED
 
 
 def verbalize_disposition(disposition: Disposition) -> str:
-    """The disposition as a passage of a system text, addressed to the agent (equation 23)."""
+    """Return the disposition as a passage of a system text that speaks to the agent (equation 23)."""
     traits = (
         SKEPTICISM[disposition.skepticism - 1],
         LITERALISM[disposition.literalism - 1],

@@ -1,4 +1,6 @@
-"""Reading a conversation for facts (Hindsight, section 4.1.2, appendix A.1): when it is read, and what is asked."""
+"""Extract facts from a conversation (Hindsight, section 4.1.2, appendix A.1): when it is read, and with which
+prompt.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ KIND: Final = "hindsight.extract"
 
 
 class Extractor:
-    """Reads the new messages of a session for facts. See :class:`recollect.ports.Consolidator`."""
+    """Extracts facts from the new messages of a session. See :class:`recollect.ports.Consolidator`."""
 
     def __init__(self, parts: Dependencies, settings: ExtractSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or ExtractSettings()
@@ -51,11 +53,12 @@ class Extractor:
         return KIND
 
     def plan_jobs(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
-        """A job for each session with new messages, due when it has been still for a while."""
+        """Return a job for each session with new messages. It is due after the session has been quiet for some time."""
         return make_session_jobs(KIND, changes.messages, now + timedelta(seconds=self._settings.settle_s))
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
-        """Read the job's messages, a call a chunk; what is derived stores the facts of all chunks that could be read.
+        """Read the messages of the job with one call for each chunk. The changes store the facts of all chunks that
+        were read.
 
         Raises:
             ModelError: no chunk could be read.
@@ -74,7 +77,7 @@ class Extractor:
     async def _derive(
         self, read: Sequence[tuple[Chunk, ExtractedFacts]], reader: StoreReader, now: datetime
     ) -> Changeset | None:
-        """The facts woven in; ``None`` when a message that was shown is gone."""
+        """Return the changes that store the facts, or ``None`` if a message in the prompt was forgotten."""
         settings = self._settings
         parts = [
             (chunk, reply, make_drafts(reply, chunk, confidence=settings.confidence, now=now)) for chunk, reply in read
@@ -100,14 +103,14 @@ class Extractor:
 
 
 async def _outdated(made: Sequence[tuple[Chunk, Sequence[ItemDraft]]], reader: StoreReader) -> list[str]:
-    """The ids of the facts that an earlier reading of these messages has left, and this one has none of."""
+    """Return the ids of facts from an earlier reading of these messages that this reading does not repeat."""
     new = [draft.item.id for _, drafts in made for draft in drafts]
     left = [id_ for chunk, drafts in made for id_ in list_leftover_ids(chunk, drafts)]
     return await find_outdated([chunk for chunk, _ in made], new, left, [ItemKind.FACT], reader)
 
 
 def estimate_fact_counts(tokens: int, settings: ExtractSettings) -> tuple[int, int]:
-    """How many facts so much talk usually holds, at least and at most: 2 to 5 an exchange (section 4.1.2)."""
+    """Return how many facts such a chunk usually has, at least and at most: 2 to 5 for an exchange (section 4.1.2)."""
     exchanges = max(1, round(tokens / settings.exchange_tokens))
     return 2 * exchanges, 5 * exchanges
 
@@ -163,7 +166,7 @@ that comes from them alone.
 
 
 def build_extraction_prompt(chunk: Chunk, expected: tuple[int, int]) -> Prompt:
-    """What is asked of a chunk; ``expected`` is how many facts to expect, at least and at most."""
+    """Return the prompt for a chunk. ``usual`` is the expected number of facts, at least and at most."""
     length = (
         f"About {expected[0]} to {expected[1]} facts are usual for a stretch of this length. Give fewer "
         "where little is said, and none where nothing is worth keeping."

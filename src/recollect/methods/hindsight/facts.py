@@ -1,4 +1,4 @@
-"""From a model's reply to items and causal links (Hindsight, section 4.1)."""
+"""Turn a model's reply into items and causal links (Hindsight, section 4.1)."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _FACTS_BETWEEN: Final = 1000  # places in a session's order between two messages
 
 
 def make_fact_id(chunk: Chunk, n: int) -> str:
-    """The id of a chunk's ``n``-th fact, from 0, whatever it says."""
+    """Return the id of the ``n``-th fact of a chunk, from 0. It does not depend on the text of the fact."""
     return f"fact:{chunk.key}:{n}"
 
 
 def check_facts(reply: ExtractedFacts, chunk: Chunk) -> None:
-    """Hold a reply against the messages that were shown.
+    """Check a reply against the messages in the prompt.
 
     Raises:
-        ValueError: a number is that of no message, a fact comes from earlier messages alone, or something is called
-            the agent's own that it cannot be.
+        ValueError: a number belongs to no message, a fact comes only from earlier messages, or a fact is wrongly called
+            the agent's own.
     """
     voices = [chunk.is_by_agent(message) for message in chunk.all_messages]
     for number, fact in enumerate(reply.facts, start=1):
@@ -57,8 +57,10 @@ def _check_opinion(number: int, fact: ExtractedFact, voices: Sequence[bool]) -> 
 
 
 def join_dimensions(fact: ExtractedFact) -> str:
-    """The dimensions as running text: what happened, when and where beside it, then who they are and why; a dimension
-    that says nothing new is left out."""
+    """Return the dimensions of a fact as one text: what happened, when and where, then who and why.
+
+    A dimension that adds nothing is left out.
+    """
     text = fact.what.strip()
     aside = [part.strip(" .;") for part in (fact.when, fact.where) if not _has_words(text, part)]
     if aside:
@@ -75,13 +77,13 @@ def _end_sentence(text: str) -> str:
 
 
 def _has_words(text: str, part: str) -> bool:
-    """Whether a text holds the words of a part one after the other; small words do not count."""
+    """Return true if a text contains the words of a part in order. Small words do not count."""
     said, wanted = (" ".join(word for word in split_words(one) if word not in STOP_WORDS) for one in (text, part))
     return f" {wanted} " in f" {said} " or not wanted
 
 
 def make_drafts(reply: ExtractedFacts, chunk: Chunk, *, confidence: float, now: datetime) -> list[ItemDraft]:
-    """The items that a reply becomes, in its order; it has passed :func:`check_facts`."""
+    """Return the items of a reply in its order. The reply has passed :func:`check_facts`."""
     return [_make_draft(fact, n, chunk, confidence, now) for n, fact in enumerate(reply.facts)]
 
 
@@ -113,7 +115,7 @@ def _make_occurrence(fact: ExtractedFact, span: Interval) -> Occurrence:
 
 
 def _make_first_step(item: Item, statement: str, agent: str, confidence: float) -> Item:
-    """The first step of an opinion (:mod:`recollect.methods.hindsight.opinions`)."""
+    """Return the first step of an opinion (:mod:`recollect.methods.hindsight.opinions`)."""
     stem = make_opinion_id(statement)
     return replace(
         item,
@@ -131,10 +133,10 @@ def _message_order(message: StoredMessage) -> int:
 
 
 def select_new_drafts(drafts: Sequence[ItemDraft], kept: Iterable[Item]) -> list[ItemDraft]:
-    """The drafts that change something, given what the bank keeps under their ids.
+    """Return the drafts that change something, compared with the items that the bank keeps under the same ids.
 
-    A fact that is read again takes the older one's place, and has been known as long. An opinion that is held already
-    has a history of its own, to which voicing it once more adds nothing; nor does voicing it twice.
+    A fact that is read again replaces the older one and keeps its recorded time. An opinion that the bank already holds
+    has its own history. Stating it again, in this reply or another one, adds nothing to it.
     """
     before = {item.id: item for item in kept}
     new: dict[str, ItemDraft] = {}
@@ -148,7 +150,9 @@ def select_new_drafts(drafts: Sequence[ItemDraft], kept: Iterable[Item]) -> list
 
 
 def make_causal_links(reply: ExtractedFacts, drafts: Sequence[ItemDraft]) -> list[Link]:
-    """The relations between the facts of a reply, each once, with their kind for a label (section 4.1.4)."""
+    """Return the causal relations between the facts of a reply, each once. The label is the kind of relation (section
+    4.1.4).
+    """
     links = [
         Link(
             source=drafts[at].item.id,
@@ -164,6 +168,6 @@ def make_causal_links(reply: ExtractedFacts, drafts: Sequence[ItemDraft]) -> lis
 
 
 def list_leftover_ids(chunk: Chunk, drafts: Sequence[ItemDraft]) -> list[str]:
-    """The ids that facts of an earlier reading of the chunk may have, and none of this one has."""
+    """Return the ids that facts of an earlier reading of the chunk may have and that no fact of this reading has."""
     taken = {draft.item.id for draft in drafts}
     return [id_ for n in range(MOST_FACTS) if (id_ := make_fact_id(chunk, n)) not in taken]

@@ -1,4 +1,4 @@
-"""What Hindsight shows of memory: its four networks apart, so that what is known is not mixed with what is believed."""
+"""Gather evidence from the four networks of Hindsight and show each apart, so that facts and beliefs are not mixed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recollect.store.protocol import StoreReader
 
 
 class NetworkSection(StrEnum):
-    """Where an entry stands in a prompt: the four networks (section 3.1), notes of other methods, and raw words."""
+    """The sections of a prompt: the four networks (section 3.1), notes of other methods, and raw messages."""
 
     WORLD = "world_facts"
     EXPERIENCE = "experience_facts"
@@ -38,7 +38,7 @@ far as that is known. Where two entries contradict each other, the one that was 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenShares:
-    """What part of the tokens each network may take, 0 to 1."""
+    """The share of the tokens that each network may use, 0 to 1."""
 
     facts: float
     observations: float
@@ -48,10 +48,10 @@ class TokenShares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceSettings:
-    """What is shown of each network, so that none crowds out another: facts up to the query's limit.
+    """How much of each network is shown, so that no network displaces another. Facts may reach the limit of the query.
 
-    A summary or a belief is as like the question as the facts it rests on, and says less. ``shares`` are of the
-    query's tokens; they add up to 1.
+    A summary or a belief is as similar to the question as its facts, and says less. ``shares`` are shares of the tokens
+    of the query. They add up to 1.
     """
 
     observations: int = 5
@@ -65,12 +65,12 @@ class EvidenceSettings:
 async def gather_networks(
     query: Query, reader: StoreReader, retriever: Retriever, settings: EvidenceSettings
 ) -> GatheredEvidence:
-    """Recall from the four networks, and a few of the raw words.
+    """Recall evidence from the four networks, and a few raw messages.
 
-    Where the query names kinds, those alone are looked for; where the bank has no facts yet, everything is.
+    If the query names kinds, only these are recalled. If the bank has no facts yet, every kind is recalled.
 
     Raises:
-        RecallFailed: no evidence could be looked for.
+        RecallFailed: no evidence could be searched.
     """
     facts = await reader.items_of([ItemKind.FACT], limit=1)
     tiers = _make_tiers(query, settings) if facts else ()
@@ -78,7 +78,7 @@ async def gather_networks(
 
 
 def _make_tiers(query: Query, settings: EvidenceSettings) -> tuple[Tier, ...]:
-    """A tier for each network and one for raw words."""
+    """Return one tier for each network and one for raw messages."""
     shares = settings.shares
     return (
         Tier(kinds=(ItemKind.FACT,), limit=query.limit, share=shares.facts),
@@ -89,7 +89,7 @@ def _make_tiers(query: Query, settings: EvidenceSettings) -> tuple[Tier, ...]:
 
 
 def choose_section(item: Item) -> NetworkSection:
-    """Where an item stands."""
+    """Return the section of an item."""
     if item.kind in RAW_WORDS_EXPLAINED:
         return NetworkSection.WORDS
     match item.kind:

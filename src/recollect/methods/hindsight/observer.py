@@ -1,4 +1,4 @@
-"""Observations: what is known of an entity, put together from its facts (Hindsight, section 4.1.5, equation 6)."""
+"""Observe entities: summarise the facts about each entity (Hindsight, section 4.1.5, equation 6)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ FEWEST_FACTS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservationBasis:
-    """What observations of an entity are made from: its newest facts, the oldest first; ``has_more`` were left out.
+    """The facts behind the observations of an entity: its newest facts, the oldest first. ``more`` facts were left out.
 
-    ``id`` is the same for the same facts in the same words: observations carry it in their own ids.
+    ``id`` is equal for equal facts with equal texts. Observations contain it in their own ids.
     """
 
     entity: Entity
@@ -44,12 +44,12 @@ class ObservationBasis:
         return f"observation:{hash_short(self.entity.id, *told)}"
 
     def is_basis_of(self, item: Item) -> bool:
-        """Whether an observation was made from these very facts."""
+        """Return true if an observation was made from exactly these facts."""
         return item.id.rpartition(":")[0] == self.id
 
 
 class Observer:
-    """Observes an entity anew when its facts change. See :class:`recollect.ports.Consolidator`."""
+    """Observes an entity again when its facts change. See :class:`recollect.ports.Consolidator`."""
 
     def __init__(self, parts: Dependencies, settings: ObserveSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or ObserveSettings()
@@ -59,7 +59,7 @@ class Observer:
         return KIND
 
     def plan_jobs(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
-        """A job for each entity that new facts mention, due when no more have come for a while."""
+        """Return a job for each entity that new facts mention. It is due after no new fact has come for some time."""
         sources = {entry.item.id: entry.item.sources for entry in changes.items if entry.item.kind is ItemKind.FACT}
         entities: dict[str, dict[str, None]] = {}
         for mention in changes.mentions:
@@ -69,9 +69,9 @@ class Observer:
         return tuple(_make_job(entity, tuple(messages), due) for entity, messages in entities.items())
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
-        """Observe the job's entity; what is derived supersedes what was observed of it before.
+        """Observe the entity of the job. The new observations supersede the earlier ones.
 
-        An entity with few facts, or observed by these very facts already, costs no call.
+        An entity with few facts, or with observations of exactly these facts, needs no call.
         """
         basis = await self._load_basis(job.payload, reader)
         reply = None if basis is None else await self._ask_model(basis)
@@ -85,7 +85,7 @@ class Observer:
         return derive
 
     async def _load_basis(self, entity_id: str, reader: StoreReader) -> ObservationBasis | None:
-        """What to observe the entity by; ``None`` where there is nothing to do."""
+        """Return the facts to observe, or ``None`` if there is nothing to do."""
         entities = await reader.entities([entity_id])
         found = await reader.items_of([ItemKind.FACT], entity=entity_id, limit=self._settings.facts + 1)
         if not entities or len(found) < self._settings.min_facts:
@@ -106,7 +106,9 @@ class Observer:
     async def _derive(
         self, basis: ObservationBasis, reply: Observations, reader: StoreReader, now: datetime
     ) -> Changeset | None:
-        """The observations woven in; ``None`` when a fact that was shown is gone, or holds no longer."""
+        """Return the changes that store the observations, or ``None`` if a fact in the prompt was forgotten or
+        superseded.
+        """
         facts = await reader.items([fact.id for fact in basis.facts])
         if {one.id: one.text for one in facts if one.superseded is None} != {one.id: one.text for one in basis.facts}:
             return None
@@ -127,10 +129,10 @@ class Observer:
 
 
 def check_observations(reply: Observations, facts: int, few: int) -> None:
-    """Hold a reply against the facts that were shown.
+    """Check a reply against the facts in the prompt.
 
     Raises:
-        ValueError: a number is that of no fact, or many facts gave few observations.
+        ValueError: a number belongs to no fact, or there are too few observations for the number of facts.
     """
     for observed in reply.observations:
         if max(observed.facts) > facts:
@@ -162,9 +164,10 @@ def _make_item(
 
 
 def find_superseded(before: Sequence[Item], items: Sequence[Item], now: datetime) -> tuple[Supersession, ...]:
-    """What becomes of earlier observations: each gives way to the new one that shares most of its facts, if one does.
+    """Return the supersessions of earlier observations. Each is superseded by the new one that shares most of its
+    facts.
 
-    So when the new one is forgotten with the facts that only it rests on, the earlier one holds again.
+    If the new observation is later forgotten with its facts, the earlier one is valid again.
     """
     new = {item.id for item in items}
     return tuple(
@@ -203,7 +206,7 @@ whose memory this is; call it by its name.
 
 
 def build_observation_prompt(basis: ObservationBasis) -> Prompt:
-    """What is asked of an entity and its facts; facts are numbered from 1."""
+    """Return the prompt with an entity and its facts. Facts are numbered from 1."""
     lines = [f"[{number}] {render_with_times(fact)}" for number, fact in enumerate(basis.facts, start=1)]
     count = len(basis.facts)
     note = " Earlier ones are left out." if basis.has_more else ""

@@ -1,9 +1,9 @@
-"""Opinions as items: how a trajectory is kept, and how it is read again (Hindsight, section 5.4.1, equation 24).
+"""Keep opinions as items, and read their trajectories (Hindsight, section 5.4.1, equation 24).
 
-Every step of an opinion is an item of its own: its id is the opinion's, ``opinion:{stem}``, with the step's number and
-what made it. It supersedes the step before it, is derived from that one and from the evidence that moved it, and is
-linked to the evidence by what the evidence said. So nothing is overwritten, and when what moved an opinion is
-forgotten, the step before holds again.
+Every step of an opinion is an item. Its id is the id of the opinion, ``opinion:{stem}``, with the number of the step
+and its cause. A step supersedes the step before it, and is derived from that step and from the evidence that moved it.
+A link with the assessment leads to the evidence. So nothing is overwritten. If the evidence of a step is forgotten, the
+step before it is valid again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _FIRST_PERSON: Final = re.compile(r"(?:[\w’']+,?\s+){0,3}(?:I(?:['’](?:m|ve|
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpinionSettings:
-    """How an opinion joins the graph: its links, and what its names mean."""
+    """How an opinion joins the graph: its links, and how its names are resolved."""
 
     links: LinkSettings = LinkSettings()
     resolve: ResolveSettings = ResolveSettings()
@@ -54,7 +54,7 @@ class OpinionSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpinionChange:
-    """A step that an opinion shall take, or its first; ``entities`` are names, ``evidence`` ids of items."""
+    """The next step of an opinion, or its first. ``entities`` are names, and ``evidence`` are ids of items."""
 
     opinion: str
     text: str
@@ -68,13 +68,13 @@ PlanOpinions = Callable[[Sequence[Opinion]], Sequence[OpinionChange]]
 
 
 def make_opinion_id(statement: str) -> str:
-    """The opinion that a statement is one of: the same for statements that say the same in the same words.
+    """Return the id of the opinion that a statement expresses. Statements with the same meaning words have the same id.
 
-    What opens it ("I think", "in my view"), the endings of its words, their case and what stands between them make no
-    difference. Their order does, and so does each small one: who hires whom, and a "not", are what an opinion is about.
+    An opening ("I think", "in my view"), the endings of words, their case and punctuation make no difference. The order
+    of words does, and so does each small word: who hires whom, and a "not", decide what an opinion says.
 
-    It is ``opinion:{matter}-{wording}``; the matter is that of the words that are not small, in any order, so that
-    what is thought for and against one thing bears like names.
+    The id is ``opinion:{matter}-{wording}``. The matter depends on the words that are not small, in any order, so that
+    opinions for and against the same matter have similar ids.
     """
     told = _OPENING.sub("", statement, count=1)
     found = np.unique(extract_terms(told))
@@ -88,21 +88,21 @@ def _hash_bytes(told: bytes, size: int) -> str:
 
 
 def _stem(word: str) -> str:
-    """A word without its ending, as a term; a small one as it stands."""
+    """Return a word without its ending, as a term. A small word stays as it is."""
     return " ".join(map(str, extract_terms(word))) or word
 
 
 def is_in_first_person(statement: str) -> bool:
-    """Whether a statement begins in the first person ("I think", "In my view", "On balance, I")."""
+    """Return true if a statement begins in the first person ("I think", "In my view", "On balance, I")."""
     return _FIRST_PERSON.match(statement.strip()) is not None
 
 
 async def load_opinions(reader: StoreReader, *, entity: str | None = None) -> list[Opinion]:
-    """The opinions that a bank holds, with their trajectories; what moved last first.
+    """Return the opinions of a bank with their trajectories. The one that moved last comes first.
 
     Args:
         reader: the bank.
-        entity: the id of an entity; only opinions that mention it.
+        entity: the id of an entity. Only opinions that mention it are returned.
     """
     items = await reader.items_of([ItemKind.OPINION], superseded=True)
     mentions = await reader.mentions_of([item.id for item in items])
@@ -118,11 +118,11 @@ async def load_opinions(reader: StoreReader, *, entity: str | None = None) -> li
 
 
 def group_trajectories(items: Iterable[Item], entities: Mapping[str, Sequence[str]]) -> list[Opinion]:
-    """Steps, in any order, as opinions: those that still hold, what moved last first.
+    """Return the valid opinions of some steps, given in any order. The one that moved last comes first.
 
     Args:
-        items: items of opinions; one that is no step is an opinion's first, as it was voiced.
-        entities: for the ids of items the names of what they mention.
+        items: the items of opinions. An item without a step number is the first step of an opinion.
+        entities: for the id of each item, the names of the entities that it mentions.
     """
     steps: dict[str, list[tuple[int, Item]]] = {}
     for item in items:
@@ -138,12 +138,12 @@ def _step_number(step: tuple[int, Item]) -> int:
 
 
 def get_opinion_id(item: str) -> str:
-    """The id of the opinion that an item is a step of."""
+    """Return the id of the opinion to which an item belongs."""
     return _parse_step_id(item)[0]
 
 
 def _parse_step_id(item: str) -> tuple[str, int, Assessment]:
-    """The opinion that an item is a step of, which one, and what made it."""
+    """Return the opinion of a step, the number of the step, and its cause."""
     step = _STEP.fullmatch(item)
     if step is None:
         return item, 0, Assessment.FORMED
@@ -153,7 +153,7 @@ def _parse_step_id(item: str) -> tuple[str, int, Assessment]:
 def _make_opinion(
     id_: str, numbered: Sequence[tuple[int, Item]], entities: Mapping[str, Sequence[str]]
 ) -> Opinion | None:
-    """The opinion of these steps, in order; ``None`` when its last step holds no longer."""
+    """Return the opinion of these ordered steps, or ``None`` if its last step is no longer valid."""
     items = [item for _, item in numbered]
     last = items[-1]
     if last.superseded is not None:
@@ -184,10 +184,10 @@ def _make_opinion(
 async def derive_opinion_changes(
     plan: PlanOpinions, *, at: datetime, parts: Dependencies, reader: StoreReader, settings: OpinionSettings
 ) -> Changeset:
-    """Derive what keeps the steps that ``plan`` makes of the opinions as they are now; no model is called.
+    """Return the changes that store the steps that ``plan`` derives from the present opinions. No model is called.
 
-    A step that rests on something that has been forgotten meanwhile is not taken. ``at`` is the present in which the
-    steps were thought, which may be a question's; they hold from when they are stored, by the clock of the parts.
+    A step is skipped if some of its evidence was forgotten meanwhile. ``at`` is the present of the reasoning, which may
+    be the present of a question. The steps are valid from the time when they are stored, by the clock of ``parts``.
 
     Raises:
         ModelUnavailable: the embedder could not be reached.
@@ -220,7 +220,9 @@ async def derive_opinion_changes(
 async def _collect_names(
     steps: Sequence[OpinionChange], held: Mapping[str, Opinion], reader: StoreReader
 ) -> dict[str, tuple[tuple[str, EntityKind], ...]]:
-    """For each opinion what its next step mentions: what the step before it did, in its words, and its own."""
+    """Return the names that the next step of each opinion mentions: those of the step before, of its text, and its
+    own.
+    """
     before = {held[step.opinion].steps[-1].id: step.opinion for step in steps if step.opinion in held}
     names: dict[str, list[str]] = {step.opinion: [] for step in steps}
     for mention in await reader.mentions_of(before):
@@ -240,8 +242,11 @@ def _make_item(
     thought: datetime,
     stored: datetime,
 ) -> Item:
-    """The item that keeps a step. It is dated by when it was thought, but never after it was stored, which a question's
-    present may lie far beyond, nor before the step that it follows."""
+    """Return the item of a step.
+
+    Its date is the time of the reasoning. It is never later than the time when the step is stored, although the present
+    of a question may be, and never earlier than the step before it.
+    """
     rests_on = [evidence[id_] for id_ in step.evidence]
     last = before.steps[-1] if before else None
     dated = min(thought, stored)

@@ -1,4 +1,4 @@
-"""Reflecting: an answer shaped by who the agent is, and opinions formed on the way (Hindsight, sections 5.4, 6.1)."""
+"""Reflect: an answer that the agent's profile shapes, and the opinions it forms (Hindsight, sections 5.4, 6.1)."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ MOST_OPINIONS: Final = 3
 class ReflectSettings:
     """The constants of reflecting.
 
-    A second thought that rests on nothing new is kept where the confidence changes by ``least_move``: a question that
-    is asked again shall not grow a trajectory. It moves the confidence by at most ``alpha``, the step of equation 26,
-    and however often it is asked, no further than that from where the evidence left it: to think again is no evidence.
+    A new judgement without new evidence is stored only if it changes the confidence by ``least_move``, so that repeated
+    questions do not lengthen a trajectory. It changes the confidence by at most ``alpha``, the step of equation 26.
+    However often a question is repeated, the confidence never moves further than that from the value that the evidence
+    gave it, because thinking again is not evidence.
     """
 
     evidence: EvidenceSettings = EvidenceSettings()
@@ -59,9 +60,9 @@ class ReflectSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormedOpinion:
-    """A judgement in the first person, its reason, and the numbers of the entries it rests on.
+    """A judgement in the first person, its reason, and the numbers of the entries behind it.
 
-    updates is the number of an entry in opinions that this one takes the place of, if it does.
+    ``updates`` is the number of the opinion entry that this judgement replaces, if any.
     """
 
     statement: str
@@ -85,7 +86,7 @@ class FormedOpinion:
 
     @property
     def text(self) -> str:
-        """The statement with its reason, as it is kept."""
+        """Return the statement with its reason, as it is stored."""
         statement = self.statement.strip()
         end = "" if statement.endswith((".", "!", "?")) else "."
         return f"{statement}{end} {self.reasoning.strip()}"
@@ -93,7 +94,7 @@ class FormedOpinion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectReply:
-    """An answer in the agent's own voice; citations are the numbers of the entries it rests on."""
+    """An answer in the agent's own voice. ``citations`` are the numbers of the entries behind it."""
 
     __pydantic_config__: ClassVar = {"title": "Reflected"}  # its name in requests to a model, recorded ones too
 
@@ -112,7 +113,7 @@ class ReflectReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroundedOpinion:
-    """An opinion of a reply, with the items it rests on; ``updates`` is the id of the opinion that it changes."""
+    """An opinion of a reply with the items behind it. ``updates`` is the id of the opinion that it changes."""
 
     reply: FormedOpinion
     evidence_ids: tuple[str, ...]
@@ -124,13 +125,16 @@ class GroundedOpinion:
 
 
 class Reflector:
-    """CARA's reflect: recalls, answers as who it is, forms opinions. See :class:`recollect.ports.Responder`."""
+    """Reflects as CARA does: recalls, answers as the agent of the profile, and forms opinions.
+
+    See :class:`recollect.ports.Responder`.
+    """
 
     def __init__(self, parts: Dependencies, settings: ReflectSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or ReflectSettings()
 
     async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
-        """Reflect; what is derived are the opinions that were formed or revised."""
+        """Reflect. The changes store the opinions that were formed or revised."""
         began = time.perf_counter()
         gathered = await gather_networks(query, reader, self._parts.retriever, self._settings.evidence)
         if not gathered.entries:
@@ -167,7 +171,7 @@ class Reflector:
 
 
 def require_sound_reply(gathered: GatheredEvidence, reply: ReflectReply) -> None:
-    """Raises ValueError where a reply names what was not shown, or changes one opinion twice."""
+    """Raise ValueError if a reply names an entry that was not shown, or changes one opinion twice."""
     gathered.require_entries(reply.citations)
     for formed in reply.opinions:
         gathered.require_entries(formed.rests_on)
@@ -179,7 +183,7 @@ def require_sound_reply(gathered: GatheredEvidence, reply: ReflectReply) -> None
 
 
 def ground_opinion(formed: FormedOpinion, gathered: GatheredEvidence) -> GroundedOpinion:
-    """An opinion of a reply, its numbers as ids."""
+    """Return an opinion of a reply with ids in place of numbers."""
     updated = None if formed.updates is None else get_opinion_id(gathered.get_entry(formed.updates).item.id)
     rests_on = (gathered.get_entry(number).item.id for number in formed.rests_on)
     return GroundedOpinion(reply=formed, evidence_ids=tuple(dict.fromkeys(rests_on)), updates=updated)
@@ -188,7 +192,7 @@ def ground_opinion(formed: FormedOpinion, gathered: GatheredEvidence) -> Grounde
 def plan_changes(
     held: Sequence[Opinion], thoughts: Sequence[GroundedOpinion], settings: ReflectSettings
 ) -> list[OpinionChange]:
-    """The steps that thoughts mean for the opinions that are held: a first one, or another of one that is there."""
+    """Return the steps that judgements cause: the first step of a new opinion, or another step of a present one."""
     known = {opinion.id: opinion for opinion in held}
     steps = []
     for thought in thoughts:
@@ -201,7 +205,9 @@ def plan_changes(
 
 
 def _revise_opinion(before: Opinion, thought: GroundedOpinion, settings: ReflectSettings) -> list[OpinionChange]:
-    """The step that moves an opinion on: freely by new evidence, a little by the old seen anew; none where it stays."""
+    """Return the next step of an opinion, or none if nothing changes. New evidence moves it freely, old evidence a
+    little.
+    """
     own = {step.id for step in before.steps}
     others = tuple(id_ for id_ in thought.evidence_ids if id_ not in own)
     new = tuple(id_ for id_ in others if id_ not in before.evidence)
@@ -216,7 +222,7 @@ def _revise_opinion(before: Opinion, thought: GroundedOpinion, settings: Reflect
 
 
 def _evidence_confidence(opinion: Opinion) -> float:
-    """The confidence after the last step that rested on something new."""
+    """Return the confidence after the last step with new evidence."""
     confidence, known = opinion.steps[0].confidence, set[str]()
     for step in opinion.steps:
         if not known.issuperset(step.evidence):
@@ -277,7 +283,7 @@ The question stands between <question> and </question>. {DATA_RULE}"""
 
 
 def build_reflect_prompt(query: Query, gathered: GatheredEvidence, profile: Profile) -> Prompt:
-    """What is asked of the question and the evidence, of the agent of that profile (equations 22 and 23)."""
+    """Return the prompt with the question, the evidence and the profile of the agent (equations 22 and 23)."""
     return Prompt(
         role=ModelRole.REFLECT,
         operation=OPERATION,
@@ -288,6 +294,6 @@ def build_reflect_prompt(query: Query, gathered: GatheredEvidence, profile: Prof
 
 
 def introduce_profile(profile: Profile) -> str:
-    """Who the agent is: name, background, disposition."""
+    """Return the description of the agent: name, background and disposition."""
     about = f"\n{fence_text('background', profile.background)}" if profile.background.strip() else ""
     return f"You are {join_lines(profile.name)}.{about}\n{verbalize_disposition(profile.disposition)}"

@@ -1,4 +1,6 @@
-"""Opinions move with the facts (Hindsight, section 5.5): candidates, one assessment, the update of confidence."""
+"""Move opinions with new facts (Hindsight, section 5.5): select candidates, assess them in one call, update
+confidence.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,8 @@ Vector = NDArray[np.float32]
 class ReinforceSettings:
     """The constants of reinforcement.
 
-    ``alpha`` is the step of equation 26, in (0, 1); ``theta`` the cosine above which an opinion is a candidate without
-    sharing an entity (equation 25); ``most`` the candidates that one fact is held against.
+    ``alpha`` is the step of equation 26, in (0, 1). ``theta`` is the cosine above which an opinion is a candidate
+    without a shared entity (equation 25). ``most`` is the number of candidates for one fact.
     """
 
     alpha: float = 0.15
@@ -55,7 +57,9 @@ class ReinforceSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpinionAssessment:
-    """What the new fact says of the opinion of that number; text never with neutral, and in the first person."""
+    """What the new fact means for the opinion of that number. There is no text with neutral. A text is in the first
+    person.
+    """
 
     __pydantic_config__: ClassVar = {"title": "Assessed"}  # its name in requests to a model, recorded ones too
 
@@ -75,7 +79,7 @@ class OpinionAssessment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessments:
-    """What the new fact says of the opinions, each once."""
+    """The assessments of the opinions, each once."""
 
     assessments: tuple[OpinionAssessment, ...]
 
@@ -95,7 +99,7 @@ class OpinionCandidate:
 
 
 class Reinforcer:
-    """Holds each new fact against the opinions that it may bear on. See :class:`recollect.ports.Consolidator`."""
+    """Assesses each new fact against the opinions that it may affect. See :class:`recollect.ports.Consolidator`."""
 
     def __init__(self, parts: Dependencies, settings: ReinforceSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or ReinforceSettings()
@@ -105,7 +109,7 @@ class Reinforcer:
         return KIND
 
     def plan_jobs(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
-        """A job for each new fact, due at once; what was said first is weighed first."""
+        """Return a job for each new fact, due at once. The fact that was said first is assessed first."""
         facts = (entry.item for entry in changes.items if entry.item.kind is ItemKind.FACT)
         return tuple(
             Job(
@@ -119,9 +123,9 @@ class Reinforcer:
         )
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
-        """Assess the fact; what is derived applies that to the opinions as they are then.
+        """Assess the fact. The changes apply the assessments to the opinions as they are at the commit.
 
-        A fact that is gone, or bears on no opinion, costs no call.
+        A fact that was forgotten, or affects no opinion, needs no call.
         """
         fact = next((item for item in await reader.items([job.payload]) if item.superseded is None), None)
         candidates = [] if fact is None else await self._find_candidates(fact, reader)
@@ -156,7 +160,7 @@ class Reinforcer:
         return [candidate.opinion for candidate in chosen]
 
     async def _assess(self, fact: Item, candidates: Sequence[Opinion]) -> dict[str, tuple[Opinion, OpinionAssessment]]:
-        """By the ids of opinions: what was assessed, and what came of it."""
+        """Return, by the ids of opinions, each assessed opinion and its assessment."""
 
         def check(reply: Assessments) -> None:
             known = range(1, len(candidates) + 1)
@@ -171,12 +175,12 @@ class Reinforcer:
 def select_candidates(
     entities: frozenset[str], vector: Vector, among: Sequence[OpinionCandidate], settings: ReinforceSettings
 ) -> list[OpinionCandidate]:
-    """The opinions that a fact may bear on (equation 25), the most alike first, the best ``most`` of them.
+    """Return the opinions that a fact may affect (equation 25): at most ``most``, the most similar first.
 
     Args:
-        entities, vector: of the fact; vectors have length 1, so that their product is the cosine.
+        entities, vector: those of the fact. Vectors have length 1, so their product is the cosine.
         among: the opinions.
-        settings: threshold and bound.
+        settings: the threshold and the bound.
     """
     likeness = {candidate.opinion.id: float(candidate.vector @ vector) for candidate in among}
     found = [
@@ -189,10 +193,10 @@ def select_candidates(
 
 
 def update_confidence(confidence: float, assessment: Assessment, alpha: float) -> float:
-    """The confidence after evidence (equation 26); ``alpha`` in (0, 1).
+    """Return the confidence after evidence (equation 26). ``alpha`` is in (0, 1).
 
     Raises:
-        ValueError: the assessment is none of evidence.
+        ValueError: the assessment is not one of evidence.
     """
     match assessment:
         case Assessment.REINFORCE:
@@ -210,9 +214,9 @@ def update_confidence(confidence: float, assessment: Assessment, alpha: float) -
 def plan_moves(
     held: Sequence[Opinion], *, fact: str, assessed: Mapping[str, tuple[Opinion, OpinionAssessment]], alpha: float
 ) -> list[OpinionChange]:
-    """The steps that opinions take, as they are held now, for what a fact was found to say of them.
+    """Return the next steps of the present opinions after the assessments of a fact.
 
-    A fact moves an opinion once. The text that was proposed is taken only where it was proposed for the present one.
+    A fact moves an opinion only once. A proposed text is used only if the opinion has not changed since the proposal.
     """
     steps = []
     for opinion in held:
@@ -250,7 +254,7 @@ the first person ("I think ..."), with their reason. Else give null.
 
 
 def build_assessment_prompt(fact: Item, opinions: Sequence[Opinion]) -> Prompt:
-    """What is asked of a fact and its candidates; opinions are numbered from 1."""
+    """Return the prompt with a fact and the candidate opinions. Opinions are numbered from 1."""
     # Without their confidence: what a fact says of an opinion does not depend on how firmly it is held.
     lines = [f"[{number}] {join_lines(opinion.text)}" for number, opinion in enumerate(opinions, start=1)]
     return Prompt(

@@ -1,7 +1,7 @@
-"""What the extracting and the observing model may answer (Hindsight, appendix A.5), and what no answer may break.
+"""The types of replies for extraction and observation (Hindsight, appendix A.5), with the rules for every reply.
 
-Numbers of messages and facts count from 1, as in the prompts; whether a message of that number was shown is checked
-where the prompt is known. What is raised here is shown to the model, which may try again.
+Numbers of messages and facts count from 1, as in the prompts. The prompt's own code checks if a message of that number
+was shown. The model sees the errors that are raised here, and may try again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Relation = Literal["causes", "caused_by", "enables", "prevents"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedEntity:
-    """A name as it stands in the fact, and what it names."""
+    """A name as it stands in the fact, and the kind of entity that it names."""
 
     name: str
     kind: EntityType
@@ -36,7 +36,9 @@ class NamedEntity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CausalRelation:
-    """How this fact bears on another one of the same reply: target is that fact's number, strength from 0 to 1."""
+    """A causal relation to another fact of the same reply. ``target`` is the number of that fact, ``strength`` is 0 to
+    1.
+    """
 
     target: int
     relation: Relation
@@ -49,7 +51,7 @@ class CausalRelation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedFact:
-    """A narrative fact in five dimensions; start and end are ISO dates, messages the numbers of its sources."""
+    """A narrative fact in five dimensions. Start and end are ISO dates, and messages are the numbers of its sources."""
 
     what: str
     when: str = ""
@@ -77,7 +79,7 @@ class ExtractedFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedFacts:
-    """The facts of a stretch of conversation, in its order; none where nothing is worth keeping."""
+    """The facts of a part of a conversation, in its order. It is empty if nothing is worth keeping."""
 
     facts: tuple[ExtractedFact, ...]
 
@@ -94,7 +96,7 @@ class ExtractedFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedObservation:
-    """A neutral statement in the third person; facts are the numbers of the facts it rests on."""
+    """A neutral statement in the third person. ``facts`` are the numbers of the facts behind it."""
 
     __pydantic_config__: ClassVar = {"title": "Observed"}  # its name in requests to a model, recorded ones too
 
@@ -111,7 +113,7 @@ class ExtractedObservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observations:
-    """What is known of an entity, each observation once."""
+    """The observations of an entity, each once."""
 
     observations: tuple[ExtractedObservation, ...]
 

@@ -10,13 +10,13 @@ from recollect.retain.name_similarity import ResolveSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractSettings:
-    """How facts are extracted.
+    """The settings of fact extraction.
 
-    A session is read ``settle_s`` seconds after its last message, in chunks of at most ``chunk_tokens`` tokens, each
-    after at most ``context_messages`` messages of at most ``context_tokens`` tokens together that were read before.
-    ``chunks`` of them are read in one job, the rest in the next, so that a job ends before its lease. The model is
-    told to expect 2 to 5 facts for every ``exchange_tokens`` tokens. ``confidence`` is that of an opinion which was
-    voiced, not reasoned for.
+    A session is read ``settle_s`` seconds after its last message. It is read in chunks of at most ``chunk_tokens``
+    tokens. Before each chunk stand at most ``context_messages`` earlier messages of at most ``context_tokens`` tokens
+    together. One job reads ``chunks`` chunks and the next job the rest, so that a job ends before its lease. The model
+    is told to expect 2 to 5 facts for every ``exchange_tokens`` tokens. ``confidence`` is that of an opinion that
+    somebody stated without reasons.
     """
 
     settle_s: float = 20.0
@@ -32,10 +32,10 @@ class ExtractSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObserveSettings:
-    """How entities are observed.
+    """The settings of observation.
 
-    An entity with at least ``min_facts`` facts is observed ``debounce_s`` seconds after the last of them came, by its
-    newest ``facts`` facts. Fewer than three observations will do where there are at most ``few`` facts. An observation
+    An entity with at least ``min_facts`` facts is observed ``debounce_s`` seconds after its last new fact, from its
+    newest ``facts`` facts. Fewer than three observations are enough if there are at most ``few`` facts. An observation
     names at most ``sources`` messages.
     """
 

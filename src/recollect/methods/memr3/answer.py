@@ -1,4 +1,4 @@
-"""Answering from evidence that the loop has gathered (section 3.4, equation 6), or saying that there is none."""
+"""Answer from the evidence that the loop has gathered (section 3.4, equation 6), or abstain if there is none."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from recollect.store.protocol import StoreReader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConclusionReply(CitedReply):
-    """An answer; citations are the numbers of the snippets it rests on, none only where it abstains."""
+    """An answer. Its citations are the numbers of the snippets that it rests on. Only an abstention has none."""
 
     __pydantic_config__: ClassVar = {"title": "Concluded"}  # its name in requests to a model, recorded ones too
 
 
 class LoopResponder:
-    """Retrieves until nothing is missing, over any retriever, and answers. See :class:`recollect.ports.Responder`."""
+    """Retrieves with any retriever until nothing is missing, and answers. See :class:`recollect.ports.Responder`."""
 
     def __init__(self, parts: Dependencies, settings: LoopSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or LoopSettings()
 
     async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
-        """Answer; where there is nothing in scope, no model is asked.
+        """Answer the question. If nothing is in scope, no model is asked.
 
         Raises:
-            RecallFailed: nothing could be looked for, or not before there was any evidence.
+            RecallFailed: no search was possible, or a later search failed before there was any evidence.
             ModelError: a model failed before there was any evidence, or could not write the answer.
         """
         return Response(answer=await self.answer(query, reader, listener))
@@ -48,12 +48,12 @@ class LoopResponder:
     async def answer(
         self, query: Query, reader: StoreReader, follow: Listener = ignore_event, begun: InitialRetrieval | None = None
     ) -> Answer:
-        """The answer; ``follow`` is told of each iteration when it is over.
+        """Return the answer. ``follow`` receives each iteration at its end.
 
-        ``begun`` is a first retrieval that was made already, and what a model has made of it.
+        ``begun`` is a first retrieval that was already made, with the model's reply to it.
 
         Raises:
-            RecallFailed, ModelError: as :meth:`respond`.
+            RecallFailed, ModelError: as in :meth:`respond`.
         """
         began = time.perf_counter()
         loop = RetrievalLoop(
@@ -69,9 +69,9 @@ class LoopResponder:
 
 
 async def conclude(loop: RetrievalLoop, state: LoopState, *, began: float) -> Answer:
-    """Answer in the state to which a loop has come (equation 6); where there is no evidence, no model is asked.
+    """Answer from the last state of a loop (equation 6). If there is no evidence, no model is asked.
 
-    ``began`` is when the question was asked, by ``time.perf_counter``.
+    ``began`` is the time of the question by ``time.perf_counter``.
 
     Raises:
         ModelError: the model could not write the answer.
@@ -105,7 +105,7 @@ async def _ask_model(loop: RetrievalLoop, state: LoopState) -> Reply[ConclusionR
 
 
 def require_cited(reply: ConclusionReply, state: LoopState) -> None:
-    """Raises ValueError where an answer cites a snippet that no evidence rests on."""
+    """Raise ValueError if an answer cites a snippet on which no evidence rests."""
     for number in reply.citations:
         if number not in state.cited_numbers:
             numbers = ", ".join(map(str, state.cited_numbers))
@@ -117,14 +117,14 @@ def _cite_snippets(state: LoopState, reply: ConclusionReply) -> tuple[Citation, 
 
 
 def _abstain(state: LoopState) -> ConclusionReply:
-    """What is said, without a model, where there is no evidence: that, and what was looked for in vain."""
+    """Return the reply without evidence and without a model: nothing was found, and what is missing."""
     missing = "; ".join(join_lines(gap.missing).rstrip(".") for gap in state.known.gaps)
     text = f"{NOTHING_FOUND} Missing: {missing}." if missing else NOTHING_FOUND
     return ConclusionReply(reasoning="", answer=text, abstained=True, citations=())
 
 
 def _build_receipt(loop: RetrievalLoop, reply: Reply[ConclusionReply] | None, began: float) -> AnswerReceipt:
-    """The receipt of every call, the last one and failed ones included."""
+    """Return the receipt of all calls, including the last one and failed ones."""
     last = [] if reply is None else [reply]
     notes = [*loop.notes, *(note for one in last for note in one.notes)]
     return build_receipt(loop.recalls, [*loop.replies, *last], began, notes, failed_usage=loop.failed_usage)

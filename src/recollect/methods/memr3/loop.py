@@ -1,4 +1,4 @@
-"""The loop (section 3.2): retrieve, generate, route, and again, until there is something to answer from."""
+"""Run the loop (section 3.2): retrieve, generate and route, again and again, until the question can be answered."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from recollect.ports import Listener, Retriever
 from recollect.recall.settings import Arm
 from recollect.store.protocol import StoreReader
 
-REPEATED: Final = "the retriever brought back what it was told to leave out: {count} snippets were dropped"
-NO_ROOM: Final = "what was found for {query!r} does not fit into what is left of max_tokens"
+REPEATED: Final = "the retriever returned what its query excludes: {count} snippets were dropped"
+NO_ROOM: Final = "the evidence found for {query!r} does not fit into the rest of max_tokens"
 CUT_SHORT: Final = "iteration {number} failed, and the answer rests on what was known until then: {error}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitialRetrieval:
-    """A first retrieval that was made elsewhere, and what a model has made of it already: the loop goes on from there.
+    """A first retrieval that was made outside the loop, with the model's reply to it. The loop continues from there.
 
-    ``evidence`` is in the order of its numbers, which the reply names. ``seconds`` is what retrieving took.
+    ``evidence`` is in the order of its numbers, which the reply uses. ``seconds`` is the time of the retrieval.
     """
 
     recalls: tuple[Recall, ...]
@@ -42,10 +42,10 @@ class InitialRetrieval:
 
 @dataclass(slots=True)
 class RetrievalLoop:
-    """One question's way through the loop, and what gathers on it for the receipt.
+    """Takes one question through the loop, and collects what the receipt needs.
 
-    :meth:`run` takes every step; the steps are for those who have them taken one by one, such as a graph's nodes.
-    Where it was ``initial`` elsewhere, that counts as its first retrieval and its first generation.
+    :meth:`run` takes all steps. The other methods are for callers that take the steps one by one, such as the nodes of
+    a graph. If ``begun`` is given, it counts as the first retrieval and the first generation.
     """
 
     query: Query
@@ -62,12 +62,14 @@ class RetrievalLoop:
     notes: list[str] = field(default_factory=list)
 
     async def run(self) -> LoopState:
-        """The state in which the question is to be answered; without snippets where there is nothing in scope.
+        """Run the loop and return its last state, from which the question is answered.
 
-        Something that fails when there is evidence already ends the loop, and is noted.
+        The state has no snippets if nothing is in scope.
+
+        If something fails when there is already evidence, the loop ends with a note.
 
         Raises:
-            RecallFailed, ModelError: it failed before there was any evidence.
+            RecallFailed, ModelError: something failed before there was any evidence.
         """
         state = await self._start()
         if not state.all_snippets and is_scope_empty(self.recalls[0]):
@@ -94,12 +96,18 @@ class RetrievalLoop:
         return state
 
     def _take_over(self, state: LoopState, begun: InitialRetrieval) -> LoopState:
-        """The state after a retrieval that was made elsewhere: it is masked like any other."""
+        """Return the state after a retrieval that was made outside the loop.
+
+        Its snippets are masked like any others.
+        """
         self.recalls.extend(begun.recalls)
         return apply_retrieval(state, "", number_snippets(begun.evidence, 0))
 
     async def _iterate(self, state: LoopState) -> LoopState:
-        """Generate, route, act; what fails when there is evidence already stands in the trace and in the notes."""
+        """Generate, route, and act.
+
+        If something fails when there is already evidence, the trace and the notes report it.
+        """
         began = time.perf_counter()
         done = LoopRound(number=state.iteration, before=state.known, after=state.known)
         try:
@@ -117,10 +125,10 @@ class RetrievalLoop:
         return state
 
     async def generate(self, state: LoopState) -> Reply[GenerationReply]:
-        """Have the model bring evidence and gaps up to date, and say what it wants (equation 3).
+        """Ask the model to update evidence and gaps, and to choose a decision (equation 3).
 
         Raises:
-            ModelError: it failed.
+            ModelError: the model failed.
         """
 
         def check(reply: GenerationReply) -> None:
@@ -137,7 +145,10 @@ class RetrievalLoop:
         return reply
 
     def decide(self, state: LoopState, done: LoopRound) -> LoopRound:
-        """The iteration with what was just generated, which the state holds, and what is to be done (Algorithm 1)."""
+        """Return the iteration with its generation and with the router's decision (Algorithm 1).
+
+        The state already includes the generation.
+        """
         reply = self.replies[-1]
         wanted = LoopDecision(reply.value.decision)
         routed = decide(state, wanted, self.settings)
@@ -154,10 +165,10 @@ class RetrievalLoop:
         )
 
     async def retrieve(self, state: LoopState, refinement: str) -> LoopState:
-        """Look for the question joined to the refinement, with what was seen masked inside the store (equation 5).
+        """Search for the question joined with the refinement. The store masks everything that was seen (equation 5).
 
         Raises:
-            RecallFailed, ModelError: nothing could be looked for.
+            RecallFailed, ModelError: no search was possible.
         """
         spent = sum(snippet.evidence.tokens for snippet in state.all_snippets)
         room = self.query.max_tokens
@@ -178,10 +189,10 @@ class RetrievalLoop:
         return apply_retrieval(state, refinement, number_snippets(found, len(state.all_snippets)))
 
     def cut_short(self, state: LoopState, done: LoopRound, error: ModelError | RecallFailed) -> LoopRound:
-        """The iteration that ends the loop, since something in it has failed.
+        """Return the iteration as the last one, because something in it has failed.
 
         Raises:
-            RecallFailed, ModelError: the error itself, where there is no evidence yet to answer from.
+            RecallFailed, ModelError: the error itself, if there is no evidence yet to answer from.
         """
         if not state.known.evidence:
             raise error
@@ -197,7 +208,7 @@ class RetrievalLoop:
 
 
 def is_scope_empty(recall: Recall) -> bool:
-    """Whether there is nothing to find, however it is asked for: the arm that ranks all there is has found nothing."""
+    """Return true if no query can find anything: the arm that ranks everything in scope has found nothing."""
     return any(
         arm.arm == Arm.SEMANTIC and arm.status is ArmStatus.OK and not arm.candidates for arm in recall.receipt.arms
     )

@@ -1,4 +1,4 @@
-"""What the loop did, in words for a reader (section 3.3: a trace that a user can follow)."""
+"""Describe in words what the loop did, for a reader (section 3.3: a trace that a user can follow)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from recollect.domain.traces import DECISION_REASONS, DecisionReason, LoopDecisi
 
 GENERATE: Final = "generate"
 CONCLUDE: Final = "conclude"
-"""What steps are called in which nothing was decided, since the generation failed, or all was."""
+"""The names of steps without a decision, because the generation failed or everything was already decided."""
 
 
 def describe_rounds(trace: LoopTrace) -> tuple[Step, ...]:
-    """What was done, in words."""
+    """Return the steps of the loop and of the answer, in words."""
     steps = tuple(describe_round(one) for one in trace.rounds)
     if trace.conclusion is None:
         return steps
@@ -23,13 +23,13 @@ def describe_rounds(trace: LoopTrace) -> tuple[Step, ...]:
 
 
 def describe_round(one: LoopRound) -> Step:
-    """An iteration in words: what was learnt, what is missing, what was done about it."""
+    """Describe an iteration as a step: what became known, what is missing, and what was done."""
     parts = [*_describe_changes(one), _describe_action(one)]
     return Step(action=one.decision or GENERATE, detail="; ".join(parts), seconds=one.seconds)
 
 
 def _describe_changes(one: LoopRound) -> Iterator[str]:
-    """What the generation has changed, in words; nothing where there was none."""
+    """Yield in words what the generation has changed. Yield nothing if there was no generation."""
     if one.wanted is None:
         return
     for finding in one.new_findings:
@@ -58,7 +58,7 @@ def _describe_action(one: LoopRound) -> str:
 
 
 def _describe_reason(one: LoopRound) -> str:
-    """Why it was done, where that was not the model's own choice."""
+    """Return the reason for the action in words. It is empty for the model's own choice and for the first retrieval."""
     if one.why in (DecisionReason.MODEL, DecisionReason.START):
         return ""
     return f", since {DECISION_REASONS[one.why]}"
@@ -71,5 +71,5 @@ def _describe_snippets(snippets: Sequence[Snippet]) -> str:
 
 
 def format_numbers(numbers: Sequence[int]) -> str:
-    """Numbers of snippets as prompts and stories show them: "[1, 4]"."""
+    """Return numbers of snippets as prompts and traces show them: "[1, 4]"."""
     return f"[{', '.join(map(str, numbers))}]"

@@ -1,4 +1,4 @@
-"""What MemR3's two calls ask (sections 3.3 and 3.4, appendices A.1 and A.2); the wording is ours."""
+"""The prompts of MemR3's two calls (sections 3.3 and 3.4, appendices A.1 and A.2). The wording is ours."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Leave the other two of query, reasoning and draft empty. {DATA_RULE}"""
 
 
 def build_generate_prompt(query: Query, state: LoopState, settings: LoopSettings) -> Prompt:
-    """What is asked at an iteration: the question, the last snippets or the last reasoning, evidence and gaps."""
+    """Return the prompt for an iteration: the question, the last snippets or the last reasoning, evidence and gaps."""
     sections = (
         ("snippets", (snippet.shown for snippet in state.snippets)),
         ("evidence", _render_findings(state.known.evidence)),
@@ -87,7 +87,7 @@ the same person or thing is no part of it.
 
 
 def build_answer_prompt(query: Query, state: LoopState) -> Prompt:
-    """What is asked at the end: the question, the draft, the evidence (equation 6); no snippets."""
+    """Return the prompt for the answer: the question, the draft and the evidence (equation 6), without snippets."""
     sections = (
         ("evidence", _render_findings(state.known.evidence)),
         ("draft", filter(None, [indent_lines(state.draft)])),
@@ -102,7 +102,7 @@ def _render_findings(findings: Iterable[Finding]) -> Iterator[str]:
 
 
 def _fence_sections(sections: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str]:
-    """The sections that have lines, each fenced: what a model has said of memory may quote it."""
+    """Yield the sections that have lines, each fenced, because what a model has said about memory may quote it."""
     for name, lines in sections:
         if text := "\n".join(lines):
             yield fence_text(name, text)

@@ -1,4 +1,4 @@
-"""The router (section 3.4, Algorithm 1): what is done next, and who or what decides."""
+"""The router (section 3.4, Algorithm 1): it decides the next action, and says if the model or a rule decided."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class RoutedDecision:
 
 
 def find_forced_decision(state: LoopState, settings: LoopSettings) -> RoutedDecision | None:
-    """Lines 3 to 8 of Algorithm 1 in their order: what a rule decides, whatever the model wants; ``None`` for none.
+    """Return the decision of a rule, whatever the model wants, or ``None`` if no rule applies.
 
-    The paper checks for an empty retrieval right after it: the reflection on it is forced once, and the model is free
-    again after that.
+    The rules are lines 3 to 8 of Algorithm 1 in their order. The paper checks for an empty retrieval right after it. So
+    reflection is forced once after an empty retrieval, and then the model is free again.
     """
     if state.iteration >= settings.n_max:
         return RoutedDecision(decision=LoopDecision.ANSWER, why=DecisionReason.BUDGET)
@@ -33,10 +33,11 @@ def find_forced_decision(state: LoopState, settings: LoopSettings) -> RoutedDeci
 
 
 def decide(state: LoopState, wanted: LoopDecision, settings: LoopSettings) -> RoutedDecision:
-    """What is done next, once the tracker has brought the state up to date.
+    """Return the next action, after the tracker has updated the state.
 
-    Algorithm 1, and after its rules ours: where a retrieval has looked for nothing but a finer precision, and that is
-    all that is still missing, the question is answered at the precision that memory has (appendix B.5).
+    A rule of ours follows the rules of Algorithm 1. It applies if only a finer precision is missing, and a retrieval
+    has already searched for nothing else. Then the question is answered at the precision that memory has (appendix
+    B.5).
     """
     if rule := find_forced_decision(state, settings):
         return rule
@@ -46,13 +47,13 @@ def decide(state: LoopState, wanted: LoopDecision, settings: LoopSettings) -> Ro
 
 
 def list_open_decisions(state: LoopState, settings: LoopSettings) -> tuple[LoopDecision, ...]:
-    """What the model can decide: one thing where a rule has decided, else anything."""
+    """Return the decisions that the model can take: one if a rule has decided, otherwise all."""
     rule = find_forced_decision(state, settings)
     return tuple(LoopDecision) if rule is None else (rule.decision,)
 
 
 def render_directive(state: LoopState, settings: LoopSettings) -> str:
-    """What tells the model which decisions are open (appendix A.1)."""
+    """Return the line of the prompt that tells the model which decisions are open (appendix A.1)."""
     rule = find_forced_decision(state, settings)
     if rule is None:
         return f"Decisions open now: {', '.join(list_open_decisions(state, settings))}."

@@ -9,15 +9,16 @@ from recollect.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopSettings:
-    """How far the loop goes.
+    """Settings that limit the loop.
 
-    ``n_max`` is how often the model may decide; the last time it has to answer. ``n_chk`` is how many snippets a
-    retrieval brings at most. After ``n_cap`` reflections in a row a retrieval follows, whatever the model decides
-    (Algorithm 1); the paper gives no number: with 2, figure 1's answer right after a reflection is possible.
+    ``n_max`` is the number of decisions that the model may take. The last one has to be an answer. ``n_chk`` is the
+    largest number of snippets of one retrieval. After ``n_cap`` reflections in a row a retrieval follows, whatever the
+    model decides (Algorithm 1). The paper gives no number for it. With 2, the loop can answer right after a reflection,
+    as in figure 1.
 
-    ``settles`` is ours: where nothing but a finer precision is missing, and a retrieval has looked for that in vain,
-    the question is answered at the precision that memory has. Without it, Algorithm 1 stands alone, and the sunrise of
-    appendix B.5 is looked for until the budget is used up.
+    ``settles`` is ours. It applies if only a finer precision is missing, and a retrieval has searched for that in vain.
+    Then the question is answered at the precision that memory has. Without it, only Algorithm 1 decides, and the search
+    for the sunrise of appendix B.5 goes on until the budget is used up.
 
     Raises:
         InvalidInput: a number is below 1.

@@ -1,4 +1,4 @@
-"""Render snippets for a prompt, whoever found them."""
+"""Render snippets for a prompt. They may come from any retriever."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from recollect.text.time_expressions import describe_interval
 def number_snippets(found: Sequence[Evidence], after: int) -> tuple[Snippet, ...]:
     """Return the evidence as snippets, numbered from ``after + 1`` on, in the retriever's order.
 
-    Of the bank's own items every time that they speak of is shown. A retriever may bring what the bank does not hold:
-    then what it tells itself is all that is known.
+    An item of the bank is shown with every time that it speaks of. A retriever may also return evidence that is not in
+    the bank. Such evidence is shown with the times that it has itself.
     """
     return tuple(
         Snippet(number=number, evidence=one, shown=f"[{number}] {_render_snippet(one)}")

@@ -1,4 +1,4 @@
-"""Where the loop stands: a value, and how each action changes it (section 3.2, equation 2)."""
+"""The state of the loop as a value, and the change that each action makes to it (section 3.2, equation 2)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from recollect.domain.traces import LoopDecision, Snippet, TrackerState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopState:
-    """The loop's state.
+    """The state of the loop.
 
-    ``snippets`` are those of the last retrieval alone: they stay over reflections, and are not accumulated (section
-    3.4). ``all_snippets`` are all so far, in the order of their numbers; ``mask`` holds their ids, and what the
-    question itself leaves out. ``iteration`` is k: how many actions there were, the retrieval at the start among them,
-    which is also the number of the generation that comes next. ``streak`` counts the reflections right before it.
-    ``last_decision`` is the last action, ``reasoning`` what it left where that was a reflection, ``queries`` the
-    refinements so far. ``sought_finer``: a retrieval was made while nothing but precision was missing, and that is
-    still so.
+    ``snippets`` are those of the last retrieval only. They stay over reflections, and do not accumulate (section 3.4).
+    ``seen`` are all snippets so far, in the order of their numbers. ``mask`` has their ids, and the ids that the
+    question itself excludes.
+
+    ``iteration`` is k: the number of actions so far, including the retrieval at the start. It is also the number of the
+    next generation. ``streak`` counts the reflections right before the next generation. ``acted`` is the last action.
+    ``reasoning`` is the result of the last action if that was a reflection. ``queries`` are the refinements so far.
+
+    ``sought_finer`` is true if a retrieval was made while only precision was missing, and still only precision is
+    missing.
     """
 
     question: str
@@ -37,27 +40,30 @@ class LoopState:
 
     @property
     def has_found_nothing(self) -> bool:
-        """Whether the retrieval that was just made brought nothing; after a reflection on that, it is past."""
+        """Return true if the last action is a retrieval that found nothing. After a reflection it is false again."""
         return self.last_decision is LoopDecision.RETRIEVE and not self.snippets
 
     @property
     def cited_numbers(self) -> tuple[int, ...]:
-        """The numbers of the snippets that the evidence rests on, each once."""
+        """Return the numbers of the snippets on which the evidence rests, each once."""
         return tuple(dict.fromkeys(number for one in self.known.evidence for number in one.snippets))
 
 
 def build_query_text(state: LoopState, refinement: str) -> str:
-    """What is looked for: the question joined to the refinement (equation 5)."""
+    """Return the text to search for: the question joined with the refinement (equation 5)."""
     return f"{state.question} {refinement}".strip()
 
 
 def drop_seen(state: LoopState, found: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """What of it is new, each once: no snippet comes twice, whatever a retriever makes of its mask."""
+    """Return the evidence that is new, each piece once.
+
+    No snippet appears twice, even if the retriever ignores its mask.
+    """
     return tuple({one.id: one for one in found if one.id not in state.mask}.values())
 
 
 def apply_retrieval(state: LoopState, refinement: str, snippets: Sequence[Snippet]) -> LoopState:
-    """The state after a retrieval: its snippets take the place of the last ones, and are masked from now on."""
+    """Return the state after a retrieval. Its snippets replace the last ones, and are masked from now on."""
     return replace(
         state,
         snippets=tuple(snippets),
@@ -73,7 +79,7 @@ def apply_retrieval(state: LoopState, refinement: str, snippets: Sequence[Snippe
 
 
 def apply_reflection(state: LoopState, reasoning: str) -> LoopState:
-    """The state after a reflection: its reasoning is read by the next generation."""
+    """Return the state after a reflection. The next generation reads its reasoning."""
     return replace(
         state,
         iteration=state.iteration + 1,

@@ -1,4 +1,4 @@
-"""The evidence-gap tracker: what a generation gives, and what it does to the state (section 3.3, equation 3)."""
+"""The evidence-gap tracker: the reply of a generation, and its effect on the state (section 3.3, equation 3)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recollect.methods.memr3.state import LoopState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationReply:
-    """Evidence and gaps brought up to date, and a decision: with its query, its reasoning or its draft of an answer."""
+    """The updated evidence and gaps, and a decision with its query, its reasoning or its draft of an answer."""
 
     __pydantic_config__: ClassVar = {"title": "Generated"}  # its name in requests to a model, recorded ones too
 
@@ -31,7 +31,7 @@ class GenerationReply:
 
     @property
     def content(self) -> str:
-        """What comes with the decision."""
+        """Return the text that belongs to the decision: the query, the reasoning or the draft."""
         given = {
             LoopDecision.RETRIEVE: self.query,
             LoopDecision.REFLECT: self.reasoning,
@@ -41,7 +41,10 @@ class GenerationReply:
 
     @property
     def refinement(self) -> str:
-        """What to look for: the query; where a rule made it a retrieval and there is none, what is missing."""
+        """Return the words to search for: the query, or the gaps if there is no query.
+
+        There may be no query if a rule chose the retrieval.
+        """
         return self.query.strip() or "; ".join(gap.missing.strip() for gap in self.gaps)
 
 
@@ -49,7 +52,7 @@ _CONTENT = {LoopDecision.RETRIEVE: "the query", LoopDecision.REFLECT: "the reaso
 
 
 def require_known_snippets(reply: GenerationReply, state: LoopState) -> None:
-    """Raises ValueError where evidence rests on a snippet that was never retrieved for this question."""
+    """Raise ValueError if evidence rests on a snippet that was never retrieved for this question."""
     for finding in reply.evidence:
         for number in finding.snippets:
             if not 1 <= number <= len(state.all_snippets):
@@ -62,7 +65,11 @@ def require_known_snippets(reply: GenerationReply, state: LoopState) -> None:
 
 
 def apply_generation(state: LoopState, reply: GenerationReply) -> LoopState:
-    """The state with what the model makes of it. Evidence is the model's to carry over: it may sum up."""
+    """Return the state with the evidence, gaps and draft of the reply.
+
+    The evidence of the reply replaces the old evidence. The model itself carries over what is still needed, and may
+    summarise it.
+    """
     known = TrackerState(evidence=reply.evidence, gaps=reply.gaps)
     return replace(
         state,

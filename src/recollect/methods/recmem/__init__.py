@@ -1,1 +1,1 @@
-"""RecMem (Dai et al.): a model is called when something comes up again, and not for every exchange."""
+"""RecMem (Dai et al.): a model is called if something comes up again, and not for every exchange."""

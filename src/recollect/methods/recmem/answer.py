@@ -1,4 +1,4 @@
-"""Answering from three tiers in one pass (RecMem, section 3.5 and appendix F)."""
+"""Answer from three tiers in one pass (RecMem, section 3.5 and appendix F)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPERATION: Final = "recmem.answer"
 
 
 class TierSection(StrEnum):
-    """Where an entry stands in the prompt: a section a tier. The subconscious tier holds raw words."""
+    """The section of the prompt for an entry: one section for each tier. The subconscious tier has raw words."""
 
     EPISODES = "episodic_memories"
     FACTS = "semantic_memories"
@@ -32,7 +32,7 @@ class TierSection(StrEnum):
 
 
 def choose_section(item: Item) -> TierSection:
-    """Where an item stands; what other methods made of the words is with the facts."""
+    """Return the section of an item. Items that other methods derived are with the facts."""
     if item.kind is ItemKind.EPISODE:
         return TierSection.EPISODES
     return TierSection.WORDS if item.kind in (ItemKind.TURN, ItemKind.SEGMENT) else TierSection.FACTS
@@ -43,10 +43,10 @@ SECTIONS: Final = SectionLayout(names=tuple(TierSection), section_of=choose_sect
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TierSettings:
-    """How much is shown of each tier (sections 3.5 and 3.6): ``k_sub`` turns, ``k_epi`` episodes, twice as many facts.
+    """The limits of each tier (sections 3.5 and 3.6): ``k_sub`` turns, ``k_epi`` episodes, twice as many facts.
 
-    Episodes and facts take at most their share of the query's tokens, raw words the rest. Where a bank has no episode
-    yet, raw words have the whole budget, and as many places as there are in all.
+    Episodes and facts take at most their shares of the query's tokens. Raw words take the rest. If a bank has no
+    episode yet, raw words have the whole budget and the places of all tiers.
 
     Raises:
         InvalidInput: a number is out of its range.
@@ -59,17 +59,17 @@ class TierSettings:
 
     def __post_init__(self) -> None:
         if min(self.k_sub, self.k_epi) < 0 or self.k_sub + self.k_epi == 0:
-            raise InvalidInput("k_sub and k_epi are 0 or more, and not both 0")
+            raise InvalidInput("k_sub and k_epi must be 0 or more, and at least one of them above 0")
         if min(self.share_epi, self.share_sem) < 0 or self.share_epi + self.share_sem > 1:
-            raise InvalidInput("share_epi and share_sem are parts of the tokens: 0 or more, together at most 1")
+            raise InvalidInput("share_epi and share_sem must be 0 or more, and their sum must be at most 1")
 
     @property
     def k_sem(self) -> int:
-        """How many facts are shown: section 3.5 couples them to the episodes."""
+        """Return the number of facts that are shown. Section 3.5 ties it to the number of episodes."""
         return 2 * self.k_epi
 
     def tiers(self, *, consolidated: bool) -> tuple[Tier, ...]:
-        """What is recalled; ``consolidated`` says whether there are episodes."""
+        """Return the tiers to recall. ``consolidated`` is true if the bank has episodes."""
         if not consolidated:
             return (Tier(kinds=(ItemKind.TURN,), limit=self.k_sub + self.k_epi + self.k_sem, share=1.0),)
         words = 1.0 - self.share_epi - self.share_sem
@@ -82,7 +82,7 @@ class TierSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TierReply(CitedReply):
-    """An answer; citations are the numbers of the entries it rests on, none only where it abstains."""
+    """An answer and its citations: the numbers of the entries behind it. Only an answer that abstains has none."""
 
     __pydantic_config__: ClassVar = {"title": "TierAnswered"}  # its name in requests to a model, recorded ones too
 
@@ -94,7 +94,7 @@ class TierAnswerer:
         self._parts, self._settings = parts, settings or TierSettings()
 
     async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
-        """Recall from each tier, and answer from that; where nothing is found, no model is asked."""
+        """Recall from each tier and answer from the results. If nothing is found, no model is called."""
         began = time.perf_counter()
         tiers = self._limit_tiers(query, consolidated=await _has_episodes(reader, query.scope.as_of))
         gathered = await gather_evidence(query, reader, self._parts.retriever, tiers=tiers, sections=SECTIONS)
@@ -109,13 +109,13 @@ class TierAnswerer:
         return Response(answer=answer)
 
     def _limit_tiers(self, query: Query, *, consolidated: bool) -> tuple[Tier, ...]:
-        """The tiers, none with more than the query asks for."""
+        """Return the tiers, each with at most as many items as the query asks for."""
         tiers = self._settings.tiers(consolidated=consolidated)
         return tuple(replace(tier, limit=min(tier.limit, query.limit)) for tier in tiers)
 
 
 async def _has_episodes(reader: StoreReader, moment: datetime | None) -> bool:
-    """Whether there are episodes; by a moment, whether there were any then."""
+    """Return true if the bank has episodes. With a moment, return true if it had any by then."""
     if moment is None:
         return bool(await reader.items_of([ItemKind.EPISODE], limit=1))
     return any(item.recorded <= moment for item in await reader.items_of([ItemKind.EPISODE], superseded=True))
@@ -148,7 +148,7 @@ The question stands between <question> and </question>. {DATA_RULE}"""
 
 
 def build_answer_prompt(query: Query, gathered: GatheredEvidence) -> Prompt:
-    """What is asked of the question and the three tiers."""
+    """Return the prompt with the question and the three tiers."""
     return Prompt(
         role=ModelRole.ANSWER,
         operation=OPERATION,

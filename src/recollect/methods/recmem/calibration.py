@@ -1,8 +1,8 @@
-"""What similarity means for an embedder, read off a bank's own units (RecMem, section 3.6 and appendix C).
+"""Find the similarity that counts as recurrence, from a bank's own units (RecMem, section 3.6 and appendix C).
 
-Equation 5 asks whether the ``theta_count``-th nearest of the units that came before one is at least ``theta_sim`` like
-it. How many units pass depends on the embedder and on what is talked about. So the threshold is taken where a chosen
-share of the units there are passes: that share decides what consolidation costs.
+Equation 5 compares a unit with the units that came before it. It asks if the ``theta_count``-th nearest of them has a
+cosine of at least ``theta_sim``. How many units pass depends on the embedder and on the subjects of the bank. So the
+threshold is set such that a chosen share of the bank's units passes. This share decides the cost of consolidation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from recollect.methods.recmem.settings import CASUAL, RECURRENCE, ConsolidateSet
 from recollect.store.protocol import StoreReader
 
 KEY: Final = "recmem.theta_sim"
-"""The bank's setting that holds a :class:`Threshold`, as JSON."""
+"""The bank's setting that stores a :class:`Threshold`, as JSON."""
 
 FEWEST_UNITS: Final = 50
 MOST_UNITS: Final = 5000
@@ -44,7 +44,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold:
-    """What a bank was calibrated to: ``share`` of ``units`` passed with this ``theta_sim`` and ``theta_count``."""
+    """The calibration of a bank: ``share`` of ``units`` passed with this ``theta_sim`` and ``theta_count``."""
 
     embedder: str
     theta_sim: float
@@ -55,23 +55,23 @@ class Threshold:
 
 
 async def calibrate(reader: StoreReader, *, share: float, theta_count: int) -> Calibration:
-    """Find the threshold at which a share of the bank's units recurs, beside the one it goes by; nothing is written.
+    """Find the threshold at which a share of the bank's units recurs, and compare it with the bank's current threshold.
 
-    Of a large bank the newest :data:`MOST_UNITS` units are looked at.
+    Nothing is written. In a large bank only the newest :data:`MOST_UNITS` units are used.
 
     Raises:
-        InvalidInput: a number is out of its range, the bank has too few units to tell, or it holds no vectors.
+        InvalidInput: a number is out of its range, the bank has too few units, or the bank has no vectors.
     """
     if not 0.0 < share < 1.0:
-        raise InvalidInput(f"the share of units that shall recur is {share:g}; it lies between 0 and 1")
+        raise InvalidInput(f"the share of units that should recur is {share:g}; give a number between 0 and 1")
     if not 1 <= theta_count <= CASUAL.k:
-        raise InvalidInput(f"theta_count is {theta_count}; it lies between 1 and {CASUAL.k}")
+        raise InvalidInput(f"theta_count is {theta_count}; give a number from 1 to {CASUAL.k}")
     if not reader.dimension:
         raise InvalidInput(f"bank {reader.name!r} cannot be calibrated: {NO_VECTORS}")
     vectors = await load_unit_vectors(reader)
     if len(vectors) < FEWEST_UNITS + theta_count:
         raise InvalidInput(
-            f"bank {reader.name!r} has {len(vectors)} units; to calibrate takes {FEWEST_UNITS + theta_count} at least"
+            f"bank {reader.name!r} has {len(vectors)} units; calibration needs at least {FEWEST_UNITS + theta_count}"
         )
     reached = await asyncio.to_thread(compute_similarities, vectors, theta_count)
     before = (await choose_recurrence(reader, ConsolidateSettings())).theta_sim
@@ -90,14 +90,17 @@ async def calibrate(reader: StoreReader, *, share: float, theta_count: int) -> C
 
 
 def compute_similarities(vectors: Floats, count: int) -> Floats:
-    """Each unit's cosine with the ``count``-th nearest of those before it; units with fewer before them have none.
+    """Return each unit's cosine with the ``count``-th nearest of the units before it.
+
+    A unit with fewer than ``count`` units before it has no value.
 
     Args:
-        vectors: in the order in which the units were kept, float32 ``(units, dimension)``, rows of length 1.
-        count: from 1.
+        vectors: the vectors in the order in which the units were stored, float32 ``(units, dimension)``, rows of length
+            1.
+        count: the rank of the compared unit, from 1.
 
     Returns:
-        float32 ``(units - count,)``, at least ``(0,)``, in that order.
+        float32 ``(units - count,)``, at least ``(0,)``, in the order of the units.
     """
     reached = np.empty(max(len(vectors) - count, 0), dtype=np.float32)
     for start in range(count, len(vectors), _BLOCK):
@@ -109,12 +112,15 @@ def compute_similarities(vectors: Floats, count: int) -> Floats:
 
 
 def choose_threshold(reached: Floats, share: float) -> float:
-    """The similarity that a share of the units reaches: the ``1 - share`` quantile, rounded down to three places."""
+    """Return the similarity that a share of the units reaches: the ``1 - share`` quantile, rounded down.
+
+    It is rounded to three decimal places.
+    """
     return math.floor(float(np.quantile(reached, 1.0 - share)) * 1000) / 1000
 
 
 def compute_share(reached: Floats, theta: float, units: int) -> float:
-    """The share of all the units, 0 to 1, that come up often enough at a threshold; 0 of none."""
+    """Return the share of all units, 0 to 1, that recur often enough at a threshold. Without units the share is 0."""
     return round(int((reached >= theta).sum()) / units, 4) if units else 0.0
 
 
@@ -123,9 +129,9 @@ def _round_down(value: Any) -> float:
 
 
 async def load_unit_vectors(reader: StoreReader) -> Floats:
-    """Vectors of the newest units, in the order in which they were kept: float32 ``(units, dimension)``.
+    """Return the vectors of the newest units, in the order in which they were stored: float32 ``(units, dimension)``.
 
-    Of a message that is too long for one turn, the first passage stands for the unit, as in consolidation.
+    If a message is too long for one turn, its first passage represents the unit, as in consolidation.
     """
     found = sorted(await reader.items_of([ItemKind.TURN]), key=lambda turn: turn.order, reverse=True)
     turns = {turn.sources[0]: turn.id for turn in found}
@@ -136,7 +142,7 @@ async def load_unit_vectors(reader: StoreReader) -> Floats:
 
 
 def make_threshold_setting(found: Calibration, *, share: float, now: datetime) -> tuple[str, str]:
-    """A calibration as the setting that the bank goes by."""
+    """Return a calibration as a setting of the bank: its key and its value."""
     kept = Threshold(
         embedder=found.embedder,
         theta_sim=found.after,
@@ -149,17 +155,17 @@ def make_threshold_setting(found: Calibration, *, share: float, now: datetime) -
 
 
 async def read_threshold(reader: StoreReader) -> Threshold | None:
-    """What the bank was calibrated to for the embedder that it has now; ``None`` where it was not."""
+    """Return the bank's calibration for its current embedder, or ``None`` if there is none."""
     value = await reader.setting(KEY)
     found = None if value is None else from_json(Threshold, json.loads(value))
     return found if found is not None and found.embedder == reader.embedder else None
 
 
 async def choose_recurrence(reader: StoreReader, settings: ConsolidateSettings) -> Recurrence:
-    """When something recurs in this bank: as the settings say, else as it was calibrated, else by its embedder.
+    """Return the thresholds of recurrence for a bank: from the settings, or else its calibration, or else its embedder.
 
-    Of an embedder that nothing is known of, the paper's thresholds are taken, and a warning is logged once; so is that
-    nothing recurs in a bank without vectors.
+    For an unknown embedder the thresholds of the paper are used, and a warning is logged once. In a bank without
+    vectors nothing recurs, and a warning about that is logged once too.
     """
     if settings.recurrence is not None:
         return settings.recurrence
@@ -177,8 +183,8 @@ async def choose_recurrence(reader: StoreReader, settings: ConsolidateSettings) 
             )
             return CASUAL
         _log.warning(
-            "no threshold is known for the embedder %s: %g, which belongs to another, may make memory of everything or "
-            "of nothing; `recollect calibrate --bank %s` sets one",
+            "no threshold is known for the embedder %s. The threshold %g of another embedder is used, and may "
+            "consolidate everything or nothing. Set one with `recollect calibrate --bank %s`",
             reader.embedder,
             CASUAL.theta_sim,
             reader.name,
@@ -187,15 +193,15 @@ async def choose_recurrence(reader: StoreReader, settings: ConsolidateSettings) 
 
 
 class RecurrenceCalibrator:
-    """Calibrates what recurrence means in a bank. See :class:`recollect.ports.Calibrator`."""
+    """Calibrates the threshold of recurrence in a bank. See :class:`recollect.ports.Calibrator`."""
 
     def __init__(self, dependencies: Dependencies) -> None:
         pass
 
     async def calibrate(self, reader: StoreReader, *, share: float, theta_count: int) -> Calibration:
-        """See :func:`calibrate`."""
+        """Calibrate a bank. See :func:`calibrate`."""
         return await calibrate(reader, share=share, theta_count=theta_count)
 
     def setting(self, found: Calibration, *, share: float, now: datetime) -> tuple[str, str]:
-        """See :func:`make_threshold_setting`."""
+        """Return a calibration as a setting. See :func:`threshold_setting`."""
         return make_threshold_setting(found, share=share, now=now)

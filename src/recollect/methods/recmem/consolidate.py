@@ -1,8 +1,8 @@
-"""Consolidation on recurrence (RecMem, sections 3.3 and 3.4): merge first, then a cluster, episodes, facts.
+"""Consolidate on recurrence (RecMem, sections 3.3 and 3.4): merge first, or else cluster, write episodes and facts.
 
-All of a bank's units are looked at in the order in which they were kept, by one job at a time; a unit is compared with
-what was kept before it alone. So it makes no difference to what is made whether messages came singly or in a batch,
-unless an answer came only after what it answers had been looked at.
+One job at a time examines all of a bank's units in the order in which they were stored. A unit is compared only with
+the units that were stored before it. So the result is the same whether messages came singly or in a batch. There is one
+exception: an answer may come after the message that it answers was examined.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ from recollect.text.names import find_names
 
 KIND: Final = "recmem.consolidate"
 CONSOLIDATES_ROLE: Final = "consolidates"
-"""The label of the links from an episode to the turns that it tells of."""
+"""The label of the links from an episode to its turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationCase:
-    """A unit that needs a model: it may belong to an ``episode``, or there is an occasion (``label``) for a new one.
+    """A unit that needs a model. It may belong to an ``episode``, or there is a reason (``label``) for a new episode.
 
-    ``cluster`` are the units that a new one could be made of, in order of time; the unit itself is one of them.
+    ``cluster`` are the units for a new episode, in order of time. The unit itself is one of them.
     """
 
     unit: Unit
@@ -75,15 +75,15 @@ class ConsolidationCase:
 
     @property
     def required(self) -> int | None:
-        """The number of the unit in its cluster, where an episode has to tell of it."""
+        """Return the number of the unit in its cluster if an episode must tell of it, or else ``None``."""
         return [unit.id for unit in self.cluster].index(self.unit.id) + 1 if self.is_promoted else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationResult:
-    """What models made of a case: items to be stored, and which older ones they take the place of.
+    """The result of the models for a case: items to be stored, and the older items that they replace.
 
-    ``shown_units`` are the units and ``items`` the items that a model saw; ``fresh`` are units that were in no episode.
+    ``shown`` are the units and ``items`` the items that a model saw. ``fresh`` are units that were in no episode.
     """
 
     new_items: tuple[Item, ...]
@@ -94,7 +94,7 @@ class ConsolidationResult:
 
 
 class UnitConsolidator:
-    """Looks at new units, and has a model make memory of what recurs. See :class:`recollect.ports.Consolidator`."""
+    """Examines new units, and has a model write memory of what recurs. See :class:`recollect.ports.Consolidator`."""
 
     def __init__(self, parts: Dependencies, settings: ConsolidateSettings | None = None) -> None:
         self._parts, self._settings = parts, settings or ConsolidateSettings()
@@ -104,15 +104,19 @@ class UnitConsolidator:
         return KIND
 
     def plan_jobs(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
-        """A job for the new messages, due when none has come for a while; at once where one may not be lost."""
+        """Return a job for the new messages. It is due when no message has come for a while.
+
+        If one of the messages must not be lost, the job is due at once.
+        """
         urgent = any(message.important or find_salience_of(message) for message in changes.messages)
         due = None if urgent else now + timedelta(seconds=self._settings.settle_s)
         return _make_jobs({KIND: [message.id for message in changes.messages]}, due)
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
-        """Look at the job's units up to the first that needs a model, and ask it; the others are left to the next job.
+        """Examine the job's units up to the first that needs a model, and call the model.
 
-        A unit on which models fail again and again is left to a job of its own, where it dies without the others.
+        The next job gets the other units. A unit on which models fail repeatedly gets a separate job. That job fails
+        without the other units.
 
         Raises:
             ModelError: a model failed.
@@ -127,7 +131,7 @@ class UnitConsolidator:
             if outcome is not None and not await _is_still_valid(outcome, reader):
                 return Changeset(
                     jobs=_make_jobs({job.id: left}, now)
-                )  # nothing of it is kept, the unit is looked at anew
+                )  # the result is dropped, the unit is examined again
             jobs = _make_jobs({id_: [one for one in left if one in some] for id_, some in later.items()}, now)
             if outcome is None:
                 return Changeset(jobs=jobs)
@@ -135,10 +139,8 @@ class UnitConsolidator:
 
         return derive
 
-    # Without a model.
-
     async def _find_case(self, job: Job, reader: StoreReader) -> tuple[ConsolidationCase | None, Sequence[str]]:
-        """The job's first unit that needs a model, if one does, and the ids of the messages left to the next job."""
+        """Return the job's first unit that needs a model, if any, and the ids of the messages for the next job."""
         batch = job.messages[: self._settings.units]
         units = await load_units(await reader.messages(batch), reader)
         recurrence = await choose_recurrence(reader, self._settings)
@@ -150,18 +152,16 @@ class UnitConsolidator:
                 return case, [id_ for id_ in job.messages if id_ not in done]
         return None, job.messages[len(batch) :]
 
-    # With a model.
-
     async def _try_case(
         self, case: ConsolidationCase, job: Job, reader: StoreReader, now: datetime
     ) -> tuple[ConsolidationResult | None, tuple[str, ...]]:
-        """What models make of a case, or its messages, to be set aside where they have failed often enough.
+        """Return the models' result for a case. If they have failed often enough, return its messages, to be set aside.
 
         Raises:
-            ModelError: a model failed, and shall be asked again.
+            ModelError: a model failed, and the call is to be repeated.
         """
         aside = case.unit.item.sources
-        if job.id == KIND and job.attempts > self._settings.patience:  # of something else, such as calls without end
+        if job.id == KIND and job.attempts > self._settings.patience:  # another cause, such as calls that never end
             return None, aside
         try:
             return await self._resolve_case(case, reader, now), ()
@@ -173,14 +173,14 @@ class UnitConsolidator:
     async def _resolve_case(
         self, case: ConsolidationCase, reader: StoreReader, now: datetime
     ) -> ConsolidationResult | None:
-        """Merge first (equation 6); where that is not to be, episodes and their facts."""
+        """Merge first (equation 6). If the unit is not merged, write episodes and their facts."""
         merged = None if case.episode is None else await self._merge_unit(case.unit, case.episode, now)
         if merged is not None or case.label is None:
             return merged
         return await self._make_episodes(case, case.label, reader, now)
 
     async def _merge_unit(self, unit: Unit, episode: Item, now: datetime) -> ConsolidationResult | None:
-        """The episode with the unit in it; ``None`` where it does not belong there."""
+        """Return the episode with the unit in it, or ``None`` if the unit does not belong there."""
         reply = await self._parts.model.generate(
             build_merge_prompt(episode, unit, self._settings.characters), MergeReply
         )
@@ -194,7 +194,7 @@ class UnitConsolidator:
     async def _make_episodes(
         self, case: ConsolidationCase, label: str, reader: StoreReader, now: datetime
     ) -> ConsolidationResult:
-        """Episodes of a cluster (equation 7), and what each of them leaves out (equations 8 and 9)."""
+        """Write episodes of a cluster (equation 7), and the facts that each of them leaves out (equations 8 and 9)."""
         prompt = build_episodes_prompt(case.cluster, required=case.required, characters=self._settings.characters)
         reply = await self._parts.model.generate(
             prompt, EpisodesReply, check=lambda told: check_episodes(told, len(case.cluster), required=case.required)
@@ -221,14 +221,14 @@ class UnitConsolidator:
         )
 
     async def _load_nearest_facts(self, episode: Item, reader: StoreReader) -> list[Item]:
-        """The facts that a new episode may repeat or change (equation 8)."""
+        """Return the facts that a new episode may repeat or change (equation 8)."""
         (vector,) = await self._parts.embedder.embed([text_to_embed(episode)])
         return [fact for fact, _ in await find_nearest(reader, vector, ItemKind.SEMANTIC, self._settings.old_facts)]
 
     async def _extract_facts(
         self, episode: Item, units: Sequence[Unit], known: Sequence[Item], first: int, now: datetime
     ) -> list[tuple[Item, tuple[str, ...]]]:
-        """New facts (equation 9), each with the ids of known ones that it replaces."""
+        """Return new facts (equation 9), each with the ids of the known facts that it replaces."""
         reply = await self._parts.model.generate(
             build_refine_prompt(episode, units, known, self._settings.characters),
             FactsReply,
@@ -247,10 +247,8 @@ class UnitConsolidator:
                 new.append((item, replaced))
         return new
 
-    # What is stored.
-
     async def _derive(self, outcome: ConsolidationResult, reader: StoreReader, now: datetime) -> Changeset:
-        """The items woven in, the episodes among them linked to their turns."""
+        """Return the changes that store the items. Episodes are linked to their turns."""
         drafts = await self._make_drafts(outcome.new_items, reader)
         changes = await index_items(
             drafts,
@@ -268,7 +266,7 @@ class UnitConsolidator:
         )
 
     async def _make_drafts(self, items: Sequence[Item], reader: StoreReader) -> list[ItemDraft]:
-        """Items with the names in them, found by rule as those of turns are: that takes no words of a reply."""
+        """Return items with the names in them. The names are found by rule, as in turns, and not taken from a reply."""
         directory = await self._parts.names.directory_at(await reader.look_up([], []), reader)
         speakers = frozenset(await reader.speakers())
         drafts = []
@@ -281,7 +279,10 @@ class UnitConsolidator:
 async def _classify_unit(
     unit: Unit, vector: Vector, reader: StoreReader, recurrence: Recurrence
 ) -> ConsolidationCase | None:
-    """What a unit needs a model for; ``None`` where it stays what it is. One that an episode holds already, does."""
+    """Return a unit as a case if it needs a model, or else ``None``.
+
+    If all its messages are in episodes, it needs none.
+    """
     if not has_untold_messages(unit.item.sources, await find_told_messages([unit.item], reader)):
         return None
     episode = next(iter(await find_nearest(reader, vector, ItemKind.EPISODE, 1)), None)
@@ -304,16 +305,19 @@ async def _classify_unit(
 
 
 async def _add_context(case: ConsolidationCase, reader: StoreReader) -> ConsolidationCase:
-    """The case as models are to see it: each unit with what it answers."""
+    """Return the case as models see it: each unit together with the turn that it answers."""
     unit, *related = await add_context([case.unit, *case.cluster], reader)
     return replace(case, unit=unit, cluster=tuple(related))
 
 
 async def _is_still_valid(outcome: ConsolidationResult, reader: StoreReader) -> bool:
-    """Whether everything that a model saw is still there and holds, in the same words, and is still in no episode."""
+    """Return true if nothing that a model saw has changed since.
+
+    Everything must still be there, be valid and have the same words. The fresh units must still be in no episode.
+    """
     asked = {unit.before.id: unit.before for unit in outcome.shown_units if unit.before is not None}
     said = {message.id for unit in outcome.shown_units for message in unit.messages}
-    # A turn outlasts an answer in it that is forgotten.
+    # If an answer in a turn is forgotten, the turn stays. So its messages are checked too.
     said.update(source for turn in asked.values() for source in turn.sources)
     if len(await reader.messages(said)) < len(said) or len(await reader.items(asked)) < len(asked):
         return False
@@ -324,7 +328,7 @@ async def _is_still_valid(outcome: ConsolidationResult, reader: StoreReader) -> 
 
 
 async def _link_to_turns(item: Item, reader: StoreReader) -> list[Link]:
-    """Links from an episode to the turns that it tells of; a fact is not linked so."""
+    """Return links from an episode to its turns. A fact gets no such links."""
     if item.kind is not ItemKind.EPISODE:
         return []
     turns = await reader.items_from(item.sources, [ItemKind.TURN])
@@ -335,12 +339,15 @@ async def _link_to_turns(item: Item, reader: StoreReader) -> list[Link]:
 
 
 def _make_aside_id(messages: Sequence[str]) -> str:
-    """The id of the job of a unit alone. It may outlast the message that it is named after, so it does not tell it."""
+    """Return the id of the job of a single unit.
+
+    The job may outlive the message that it is named after. So the id contains a hash and not the message's id.
+    """
     return f"{KIND}#{hash_short(messages[0])}" if messages else ""
 
 
 def _make_jobs(messages: Mapping[str, Sequence[str]], due: datetime | None) -> tuple[Job, ...]:
-    """Jobs by their ids, those that are about something."""
+    """Return jobs by their ids, without those that have no messages."""
     return tuple(
         Job(id=id_, kind=KIND, payload="", messages=tuple(about), due=due) for id_, about in messages.items() if about
     )

@@ -1,9 +1,9 @@
-"""Episodes (RecMem, section 3.3): what a model is asked, what it may answer, and the items that come of it.
+"""The prompts and replies for episodes (RecMem, section 3.3), and the items that replies become.
 
-An episode that grows is a chain of items, as an opinion is: ``episode:{stem}:{step}``, each superseding the one before
-it, so that the old text stays to be read, and holds again where the exchange that was merged into it is forgotten. A
-step came from all messages that those before it came from. It is derived from all turns that a model saw for it, and
-not from the step before: what is left when one of them is forgotten is then looked at anew, the whole of it.
+An episode that grows is a chain of items, like an opinion: ``episode:{stem}:{step}``. Each step supersedes the step
+before it. So the old text stays readable, and is valid again if the exchange that was merged into it is forgotten. The
+sources of a step include those of all steps before it. A step is derived from all turns that a model saw for it, and
+not from the step before. If one of these turns is forgotten, all the others are examined again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ MOST_EPISODES: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeReply:
-    """Whether an exchange belongs to an episode, and if so the episode told anew."""
+    """The decision whether an exchange belongs to an episode.
+
+    If it does, ``episode`` is the new text of the episode.
+    """
 
     __pydantic_config__: ClassVar = {"title": "Merged"}  # its name in requests to a model, recorded ones too
 
@@ -43,7 +46,7 @@ class MergeReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedEpisode:
-    """An episode; exchanges are the numbers of those that it tells of."""
+    """An episode. ``exchanges`` are the numbers of its exchanges."""
 
     __pydantic_config__: ClassVar = {"title": "Told"}  # its name in requests to a model, recorded ones too
 
@@ -59,7 +62,7 @@ class ExtractedEpisode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodesReply:
-    """The episodes that exchanges hold, at most three; none where nothing hangs together."""
+    """The episodes in exchanges: at most three, or none if no exchanges belong together."""
 
     __pydantic_config__: ClassVar = {"title": "Episodes"}  # its name in requests to a model, recorded ones too
 
@@ -73,10 +76,12 @@ class EpisodesReply:
 
 
 def check_episodes(reply: EpisodesReply, exchanges: int, *, required: int | None = None) -> None:
-    """Hold a reply against the exchanges that were shown; one may have to be told of.
+    """Raise ValueError if a reply does not fit the exchanges that were shown.
+
+    ``required`` is the number of an exchange that must be in an episode.
 
     Raises:
-        ValueError: a number is that of no exchange, or the required one is in no episode.
+        ValueError: a number belongs to no exchange, or the required exchange is in no episode.
     """
     named = {number for one in reply.episodes for number in one.exchanges}
     for number in sorted(named):
@@ -106,7 +111,7 @@ that and write the date, or "the week before 8 May 2023". Never leave them as th
 
 
 def build_merge_prompt(episode: Item, unit: Unit, characters: int) -> Prompt:
-    """What is asked of a unit and the episode nearest to it (equation 6)."""
+    """Return the prompt with a unit and the episode nearest to it (equation 6)."""
     return Prompt(
         role=ModelRole.CONSOLIDATE,
         operation=MERGE,
@@ -144,7 +149,10 @@ exchanges: the numbers of the exchanges that the episode tells of.
 
 
 def build_episodes_prompt(units: Sequence[Unit], *, required: int | None, characters: int) -> Prompt:
-    """What is asked of a cluster in order of time (equation 7); ``required`` is the number of one to be told of."""
+    """Return the prompt with a cluster in order of time (equation 7).
+
+    ``required`` is the number of a unit to be kept.
+    """
     text = fence_text("exchanges", number_units(units, characters))
     if required is not None:
         text = f"{text}\n\nExchange {required} has to be kept: one episode tells of it, even if of nothing else."
@@ -156,7 +164,7 @@ def build_episodes_prompt(units: Sequence[Unit], *, required: int | None, charac
 def make_episodes(
     reply: EpisodesReply, units: Sequence[Unit], *, label: str, now: datetime
 ) -> list[tuple[Item, list[Unit]]]:
-    """The items that a reply becomes, each with the units that it tells of, in order of time."""
+    """Return the items of a reply, each with the units of its episode, in order of time."""
     stem = hash_short(*(unit.id for unit in units))
     made = []
     for n, told in enumerate(reply.episodes):
@@ -167,7 +175,7 @@ def make_episodes(
 
 
 def merge_into_episode(episode: Item, text: str, unit: Unit, *, now: datetime) -> Item:
-    """The next step of an episode, with an exchange in it (equation 6)."""
+    """Return the next step of an episode, with an exchange merged into it (equation 6)."""
     chain, _, step = episode.id.rpartition(":")
     item = _make_item(text, chain, int(step) + 1, [unit], label=episode.label, seen=list_seen_turns([unit]), now=now)
     return replace(
@@ -180,7 +188,10 @@ def merge_into_episode(episode: Item, text: str, unit: Unit, *, now: datetime) -
 
 
 def list_seen_turns(units: Sequence[Unit]) -> tuple[str, ...]:
-    """The ids of the turns that a model sees of units: what is made of them goes with any of these."""
+    """Return the ids of the turns in units that a model sees.
+
+    Items made of these units are removed if any of these turns is forgotten.
+    """
     turns = (turn for unit in units for turn in (unit.item, unit.before) if turn is not None)
     return tuple(dict.fromkeys(turn.id for turn in turns))
 
@@ -193,7 +204,7 @@ def _make_item(
         id=f"{chain}:{step}",
         kind=ItemKind.EPISODE,
         text=text.strip(),
-        # A chain is what a session is to a turn: its steps stand in it one after the other.
+        # A chain is like a session: its steps are in order, as turns are in a session.
         session=chain,
         speaker=of[0].item.speaker,
         sources=tuple(dict.fromkeys(source for unit in of for source in unit.item.sources)),
@@ -207,7 +218,10 @@ def _make_item(
 
 
 def _span_times(text: str, said: datetime) -> tuple[Occurrence, ...]:
-    """The time that an episode tells of, from the first of the times in it to the last; nothing where it names none."""
+    """Return the time of an episode, from the first of the times in it to the last.
+
+    It is empty if the text names none.
+    """
     times = [found.interval for found in find_times(text, said)]
     starts, ends = [one.start for one in times if one.start], [one.end for one in times if one.end]
     if not starts or not ends:

@@ -1,4 +1,4 @@
-"""What was said beside a message: between people one message is a unit, where the paper's is an exchange."""
+"""Add the adjacent messages to a message. Between people a unit is one message, but in the paper it is an exchange."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from recollect.text.tokens import count_all
 async def add_neighbours(
     entries: Sequence[NumberedEvidence], reader: StoreReader, query: Query
 ) -> tuple[NumberedEvidence, ...]:
-    """Entries, where one is a message alone with what was said right before and after it: so a question that was found
-    brings its answer along.
+    """Return the entries. An entry of one message gets the messages right before and right after it.
 
-    What is an entry itself is not told twice. A query that narrows what may come back keeps to what was found; the best
-    entries come first where the query's tokens do not suffice for all.
+    So a question that was found brings its answer along. A message that is an entry itself is not shown again. If the
+    query has a scope, the entries stay as they are. If the query's tokens do not suffice for all, the best entries come
+    first.
     """
     if query.scope != Scope():
         return tuple(entries)
@@ -47,7 +47,7 @@ async def add_neighbours(
 
 
 def _load_neighbours(message: StoredMessage, near: Iterable[StoredMessage]) -> list[StoredMessage]:
-    """Return the messages right before and right after one in its session, said within a day of it."""
+    """Return the messages right before and right after a message in its session, if they are within a day of it."""
     beside = [one for one in near if one.session == message.session and abs(one.position - message.position) == 1]
     return sorted((one for one in beside if abs(one.at - message.at) <= CONTEXT_SPAN), key=lambda one: one.position)
 

@@ -1,4 +1,4 @@
-"""When a unit is consolidated, and with which others (RecMem, equations 5 and 6): values in, values out."""
+"""Decide when a unit is consolidated, and with which others (RecMem, equations 5 and 6). Values in, values out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from recollect.methods.recmem.settings import Recurrence
 
 Place = tuple[int, int]
-"""Where a unit stands in the order in which a bank's messages were kept; the second number tells passages apart."""
+"""The position of a unit in the order in which a bank's messages were stored. The second number orders passages."""
 
 PINNED: Final = "pinned"
 _RECURS: Final = "recurrence of"
@@ -18,7 +18,7 @@ _RECURS: Final = "recurrence of"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitCandidate:
-    """A unit with its cosine to the arriving one; ``is_consolidated`` says that an episode that holds tells of it."""
+    """A unit with its cosine to the new unit. ``consolidated`` is true if the unit is in a valid episode."""
 
     id: str
     place: Place
@@ -28,17 +28,20 @@ class UnitCandidate:
 
 
 def is_merge_candidate(cosine: float | None, recurrence: Recurrence) -> bool:
-    """Whether a model is to be asked if a unit belongs to the nearest episode (equation 6); ``None`` for no episode."""
+    """Return true if a model is to be asked whether a unit belongs to the nearest episode (equation 6).
+
+    ``cosine`` is ``None`` if there is no episode.
+    """
     return cosine is not None and cosine >= recurrence.merge_from
 
 
 def select_relevant(
     candidates: Iterable[UnitCandidate], place: Place, recurrence: Recurrence
 ) -> tuple[UnitCandidate, ...]:
-    """The relevant set of the unit at a place (equation 5), the nearest first.
+    """Return the relevant set of the unit at a place (equation 5), the nearest first.
 
-    Of those that were kept before it the ``k`` nearest, and of these the ones near enough. So it makes no difference
-    what had been kept by the time that it is looked at.
+    It is taken from the ``k`` nearest of the units that were stored before this unit. Those that are near enough are
+    returned. So units that were stored later do not change the result.
     """
     before = [one for one in candidates if one.place < place]
     before.sort(key=lambda one: (-one.cosine, one.place))
@@ -46,7 +49,7 @@ def select_relevant(
 
 
 def select_cluster(own: UnitCandidate, related: Sequence[UnitCandidate]) -> tuple[UnitCandidate, ...]:
-    """What an episode may be made of: the unit and the related ones that no episode tells of yet, in order of time."""
+    """Return the units for an episode: the unit and the related ones that are in no episode yet, in order of time."""
     fresh = [one for one in (*related, own) if not one.is_consolidated]
     return tuple(sorted(fresh, key=lambda one: (one.at, one.place)))
 
@@ -59,10 +62,11 @@ def consolidation_reason(
     important: bool,
     salient: str | None,
 ) -> str | None:
-    """Why a unit is consolidated now, as the label of what comes of it; ``None`` where it is not.
+    """Return the reason why a unit is consolidated now, as the label of the new items. Return ``None`` if it is not.
 
-    What was pinned is, whatever is like it. Else the relevant set must be large enough, units counted that an episode
-    tells of already, and hold enough that is fresh; else the unit must say something that ought not to be lost.
+    A pinned unit is always consolidated, whatever is similar to it. Otherwise the relevant set must be large enough,
+    counted with the units that are already in an episode, and must contain enough fresh units. If it does not, the unit
+    itself must say something that must not be lost.
     """
     if own.is_consolidated:
         return None
@@ -74,10 +78,10 @@ def consolidation_reason(
 
 
 def is_promotion(label: str) -> bool:
-    """Whether something was consolidated for its own sake, and not because it recurs."""
+    """Return true if something was consolidated for its own sake, and not because it recurs."""
     return not label.startswith(_RECURS)
 
 
 def has_untold_messages(sources: Iterable[str], told_messages: Set[str]) -> bool:
-    """Whether some of a unit's messages are told of in no episode: a turn may have been answered since."""
+    """Return true if some of a unit's messages are in no episode. The turn may have got an answer after the episode."""
     return any(source not in told_messages for source in sources)

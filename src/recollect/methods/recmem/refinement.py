@@ -1,4 +1,4 @@
-"""Semantic refinement (RecMem, section 3.4): single facts that an episode leaves out, and what they do to old ones."""
+"""Refine semantically (RecMem, section 3.4): find facts that an episode leaves out, and old facts they replace."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from recollect.text.time_expressions.iso import parse_iso_span, parse_iso_span_c
 
 REFINE: Final = "recmem.refine"
 MOST_FACTS: Final = 9
-"""Fewer than ten (appendix F)."""
+"""The maximal number of facts for an episode: fewer than ten (appendix F)."""
 
 FactType = Literal["event", "preference", "update", "relation"]
 
-_FACTS_BETWEEN: Final = 1000  # places in a session's order between two messages: more than a cluster gives facts
+_FACTS_BETWEEN: Final = 1000  # places in a session's order between two messages: more than the facts of a cluster
 _NUMBER: Final = re.compile(r"\d+")
 
 
@@ -35,8 +35,8 @@ _NUMBER: Final = re.compile(r"\d+")
 class ExtractedSemanticFact:
     """A single fact of one of four types.
 
-    ``exchanges`` are the numbers of those that it comes from, ``start`` and ``end`` ISO dates; ``replaces`` the numbers
-    of known facts that hold no longer, of an update alone.
+    ``exchanges`` are the numbers of the exchanges that it comes from. ``start`` and ``end`` are ISO dates. ``replaces``
+    are the numbers of known facts that are no longer valid. Only an update replaces facts.
     """
 
     __pydantic_config__: ClassVar = {"title": "Refined"}  # its name in requests to a model, recorded ones too
@@ -63,7 +63,7 @@ class ExtractedSemanticFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactsReply:
-    """The facts that an episode leaves out; none where it says it all."""
+    """The facts that an episode leaves out. There are none if the episode says everything."""
 
     __pydantic_config__: ClassVar = {"title": "Facts"}  # its name in requests to a model, recorded ones too
 
@@ -75,10 +75,10 @@ class FactsReply:
 
 
 def check_facts(reply: FactsReply, exchanges: int, known: int) -> None:
-    """Hold a reply against the exchanges and the known facts that were shown.
+    """Raise ValueError if a reply does not fit the exchanges and the known facts that were shown.
 
     Raises:
-        ValueError: a number is that of none.
+        ValueError: a number belongs to no exchange or to no known fact.
     """
     for fact in reply.facts:
         for number in fact.exchanges:
@@ -114,7 +114,7 @@ replaces: the numbers of known facts that are no longer true because of an updat
 
 
 def build_refine_prompt(episode: Item, units: Sequence[Unit], known: Sequence[Item], characters: int) -> Prompt:
-    """What is asked of an episode, its exchanges and the facts nearest to it (equations 8 and 9)."""
+    """Return the prompt with an episode, its exchanges and the facts nearest to it (equations 8 and 9)."""
     parts = [
         fence_text("exchanges", number_units(units, characters)),
         fence_text("episode", indent_lines(episode.text)),
@@ -130,15 +130,15 @@ def build_refine_prompt(episode: Item, units: Sequence[Unit], known: Sequence[It
 def make_facts(
     reply: FactsReply, episode: Item, units: Sequence[Unit], known: Sequence[Item], *, first: int, now: datetime
 ) -> list[tuple[Item, tuple[str, ...]]]:
-    """The items that a reply becomes, each with the ids of the known facts that it replaces.
+    """Return the items of a reply, each with the ids of the known facts that it replaces.
 
     Args:
-        reply: has passed :func:`check_facts`.
-        episode: the one that was refined.
+        reply: the reply. It has passed :func:`check_facts`.
+        episode: the episode that was refined.
         units: the exchanges that were shown.
         known: the facts that were shown.
-        first: how many facts the cluster has given before.
-        now: when they are stored.
+        first: the number of facts that the cluster has already.
+        now: the time at which the items are stored.
     """
     chain = episode.session.partition(":")[2]
     seen = _content_words(f"{episode.text}\n{number_units(units, sys.maxsize)}")
@@ -158,7 +158,7 @@ def make_facts(
             recorded=now,
             order=of[0].messages[0].position * _FACTS_BETWEEN + n,
             occurrences=() if span is None else (Occurrence(words=describe_interval(span), interval=span),),
-            # What it replaces or has words from, it tells of: when that is forgotten, it goes too.
+            # A fact contains words of facts that it replaces or repeats. If they are forgotten, it must go too.
             derived_from=(episode.id, *replaced, *_find_sources(fact.text, seen, known, replaced)),
             label=fact.type,
         )
@@ -167,9 +167,10 @@ def make_facts(
 
 
 def _find_sources(text: str, seen: Set[str], known: Sequence[Item], replaced: Sequence[str]) -> Iterator[str]:
-    """The ids of known facts, ``replaced`` ones aside, that a new fact has words from which a model saw nowhere else.
+    """Yield the ids of known facts from which a new fact has words that a model saw nowhere else.
 
-    One for each such word: while that stands, it is no word of something forgotten.
+    Facts in ``replaced`` are left out. Each such word yields one fact. While that fact is stored, the word does not
+    come from anything forgotten.
     """
     taken = _content_words(text) - seen
     for fact in sorted(known, key=lambda fact: fact.id not in replaced):
@@ -186,15 +187,15 @@ def _content_words(text: str) -> frozenset[str]:
 def is_known(
     text: str, vector: NDArray[np.float32], known: Sequence[tuple[str, NDArray[np.float32]]], same: float
 ) -> bool:
-    """Whether one of the known facts says the same: in the same words, or in like ones with the same numbers.
+    """Return true if one of the known facts says the same: in the same words, or in similar ones with the same numbers.
 
-    A cosine alone does not tell a run of 5 km from one of 10.
+    A cosine alone does not distinguish a run of 5 km from a run of 10 km.
 
     Args:
         text: the new fact.
         vector: its vector, float32 of shape ``(dimension,)``, of length 1.
-        known: texts and vectors of the others.
-        same: the cosine from which on words are alike.
+        known: the texts and vectors of the known facts.
+        same: the minimal cosine of similar words.
     """
     return any(
         _fold_text(text) == _fold_text(other)

@@ -1,7 +1,7 @@
-"""What ought not to be lost though it is said once: a rule that needs no model (RecMem, section 6, leaves it open).
+"""Find by rule what must not be lost, although it is said only once. RecMem (section 6) leaves such a rule open.
 
-English, and rather too narrow than too wide: what it misses is kept in raw words all the same, and what it takes up
-costs model calls. A sentence counts where it states something; a question, a supposition and a denial do not.
+The rules are for English, and are rather too narrow than too wide. Raw words are stored even if the rules miss them.
+Each match costs model calls. A sentence counts if it states something. A question, a supposition or a denial does not.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _PATTERNS: Final[dict[str, tuple[str, ...]]] = {
 }
 _RULES: Final = tuple((reason, re.compile("|".join(some), re.I)) for reason, some in _PATTERNS.items())
 
-# "Don't forget to breathe" is a kindness, and no request: something particular must be asked to be kept.
+# "Don't forget to breathe" is kind advice. A request must name something particular to remember.
 _PARTICULAR: Final = re.compile(
     r"\d|(?<=[a-z,;:] )[A-Z][a-z]+|\b(?:i|me|my|mine|we|us|our)\b|\bI['’]|\b(?:tomorrow|tonight|next week|next month)\b"
 )
@@ -88,7 +88,7 @@ _ASKED: Final = re.compile(r"\b(?:reference|please)\b|\b(?:note|write)\b.{0,6}\b
 
 
 def find_salience(text: str) -> str | None:
-    """Why something said ought to be kept though it is said once, in a word; ``None`` where nothing says so.
+    """Return in one word why a text must be kept although it is said only once, or ``None`` if no rule matches.
 
     The reasons are allergy, health, safety, deadline, rule, identifier and request.
     """

@@ -1,4 +1,4 @@
-"""The constants of RecMem (sections 3.3 to 3.6), and which threshold belongs to which embedder."""
+"""The constants of RecMem (sections 3.3 to 3.6), and the threshold of each embedder."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from recollect.retain.name_similarity import ResolveSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recurrence:
-    """When something has come up often enough (equations 5 and 6).
+    """The thresholds at which something has come up often enough (equations 5 and 6).
 
-    ``theta_sim`` is the cosine from which on two units are about the same, ``theta_count`` how many earlier ones there
-    must be, of the ``k`` nearest. ``theta_merge`` is the cosine with an episode from which on a model is asked whether
-    the unit belongs to it; the paper has one threshold for both, which ``None`` means. At least ``fresh`` units of a
-    cluster must be in no episode yet: an episode tells how something goes on, and that takes two (ours).
+    ``theta_sim`` is the minimal cosine of two units about the same matter. ``theta_count`` is the minimal number of
+    such earlier units among the ``k`` nearest. ``theta_merge`` is the minimal cosine with an episode at which a model
+    is asked if the unit belongs to it. The paper has one threshold for both, and ``None`` means the same. At least
+    ``fresh`` units of a cluster must be in no episode yet. An episode tells how something goes on, and this takes two
+    units. The paper does not have this condition.
 
     Raises:
         InvalidInput: a number is out of its range.
@@ -31,43 +32,44 @@ class Recurrence:
 
     def __post_init__(self) -> None:
         if not all(-1.0 <= theta <= 1.0 for theta in (self.theta_sim, self.merge_from)):
-            raise InvalidInput("theta_sim and theta_merge are cosines: they lie between -1 and 1")
+            raise InvalidInput("theta_sim and theta_merge are cosines, so they must be between -1 and 1")
         if not 1 <= self.theta_count <= self.k:
-            raise InvalidInput("theta_count is at least 1, and at most k")
+            raise InvalidInput("theta_count must be at least 1 and at most k")
         if self.fresh < 1:
             raise InvalidInput("fresh must be at least 1")
 
     @property
     def merge_from(self) -> float:
-        """The cosine with an episode from which on merging is considered."""
+        """Return the minimal cosine with an episode at which merging is considered."""
         return self.theta_sim if self.theta_merge is None else self.theta_merge
 
 
 CASUAL: Final = Recurrence(theta_sim=0.7, theta_count=5)
-"""For open-ended talk (section 3.6), with the paper's embedder, text-embedding-3-small."""
+"""The thresholds for open-ended talk (section 3.6), with the paper's embedder, text-embedding-3-small."""
 
 RECURRENCE: Final = {
     "text-embedding-3-small": CASUAL,
     "wordllama-256": Recurrence(theta_sim=0.6, theta_count=5),
 }
-"""What :data:`CASUAL` corresponds to under an embedder, by its name.
+"""The thresholds that correspond to :data:`CASUAL` for each embedder, by its name.
 
-Cosines of static embeddings lie lower: over the five conversations of LoCoMo that we develop on, next to no message
-has five earlier ones that are 0.7 like it, and 1 to 5 in 100 have five that are 0.6 like it. With that, memory costs
-about an eighth of what reading every pair of messages does (`recollect eval cost`); as in the paper (table 1).
+Cosines of static embeddings are lower. In the five conversations of LoCoMo that we develop on, almost no message has
+five earlier messages with a cosine of 0.7 to it. But 1 to 5 in 100 have five with a cosine of 0.6. With this threshold,
+memory costs about an eighth of what it costs to read every pair of messages (``recollect eval cost``). This agrees with
+the paper (table 1).
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidateSettings:
-    """How units are consolidated.
+    """The settings of consolidation.
 
-    ``recurrence`` is taken as it stands where it is given; ``None`` for what the bank was calibrated to, else what is
-    known of its embedder (:data:`RECURRENCE`), else :data:`CASUAL`. New messages are looked at ``settle_s`` seconds
-    after the last of them, at most ``units`` in one job. ``old_facts`` are shown to the refiner (equation 8), which
-    may give fewer than ten; a new fact with a cosine of ``same`` or more to one of them is none. ``characters`` of a
-    unit are shown to a model. A unit on which models have failed ``patience`` times in a row is left to a job of its
-    own, so that it does not hold up the others.
+    A given ``recurrence`` is used as it is. If it is ``None``, the calibration of the bank is used. Without a
+    calibration, the thresholds of its embedder are used (:data:`RECURRENCE`), or else :data:`CASUAL`. New messages are
+    examined ``settle_s`` seconds after the last of them, at most ``units`` in one job. The refiner sees ``old_facts``
+    known facts (equation 8), and may return fewer than ten. A new fact with a cosine of ``same`` or more to a known
+    fact is dropped. A model sees at most ``characters`` of a unit. If models have failed on a unit ``patience`` times
+    in a row, the unit gets a separate job, so that it does not delay the others.
     """
 
     recurrence: Recurrence | None = None

@@ -1,4 +1,4 @@
-"""Units of interaction as consolidation sees them (RecMem, section 3.2): a turn, its messages, where it stands."""
+"""The units of interaction that consolidation works on (RecMem, section 3.2): a turn, its messages and its place."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from recollect.store.protocol import StoreReader
 
 Vector = NDArray[np.float32]
 
-_OWN_MEANING: Final = Weights(surroundings=0.0)  # equations 5 and 6 compare items, not where they stand
+_OWN_MEANING: Final = Weights(surroundings=0.0)  # equations 5 and 6 compare items without their surroundings
 _CUT_MARK: Final = 4
 CONTEXT_SPAN: Final = timedelta(days=1)
-"""What was said beside a message was said within so much time of it."""
+"""The maximal time between a message and an adjacent message that is shown with it."""
 
 ANSWERING: Final = "right after"
-"""What stands before the words that a unit answers, in a prompt."""
+"""The text in a prompt before the words that a unit answers."""
 
 NEIGHBOUR_CHARACTERS: Final = 300
-"""So much is shown of what was said beside a message."""
+"""The maximal number of characters that are shown of an adjacent message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A turn with its messages, in its order; ``before`` is the turn that was said right before it, if it answers one.
+    """A turn with its messages, in order. If it answers a turn, ``before`` is the turn that was said right before it.
 
-    Between people a message is a unit of its own, where the paper's is an exchange: "Yes, gladly" says little alone.
+    Between people, a unit is a single message, while in the paper it is an exchange. "Yes, gladly" alone says little.
     """
 
     item: Item
@@ -50,24 +50,30 @@ class Unit:
 
     @property
     def important(self) -> bool:
-        """Whether one of its messages was pinned."""
+        """Return true if one of its messages was pinned."""
         return any(message.important for message in self.messages)
 
     @property
     def salient(self) -> str | None:
-        """Why it ought not to be lost, by what was stated in it; what an assistant answers states nothing."""
+        """Return the reason why it must not be lost, or ``None``.
+
+        Only statements of people count, not an assistant's answers.
+        """
         return next((why for message in self.messages if (why := find_salience_of(message)) is not None), None)
 
 
 def find_salience_of(message: StoredMessage) -> str | None:
-    """Why a message ought not to be lost (:mod:`recollect.methods.recmem.salience`), if a person said it."""
+    """Return the reason why a message must not be lost, if a person said it, or else ``None``.
+
+    The rules are in :mod:`recollect.methods.recmem.salience`.
+    """
     return find_salience(message.text) if message.role is Role.USER else None
 
 
 async def load_units(messages: Sequence[StoredMessage], reader: StoreReader) -> list[Unit]:
-    """The units that messages stand in, each once, at the place of the first of the messages.
+    """Return the units that contain these messages, each once, in the order of their first messages here.
 
-    Of a message that is too long for one turn, the first passage stands for the unit.
+    If a message is too long for one turn, its first passage represents the unit.
     """
     turns = await reader.items_from([message.id for message in messages], [ItemKind.TURN])
     holding: dict[str, Item] = {}
@@ -85,12 +91,12 @@ async def load_units(messages: Sequence[StoredMessage], reader: StoreReader) -> 
     return [
         Unit(item=turn, messages=tuple(said[source] for source in turn.sources))
         for turn in found.values()
-        if all(source in said for source in turn.sources)  # else it has been forgotten between two looks
+        if all(source in said for source in turn.sources)  # otherwise it was forgotten between two reads
     ]
 
 
 async def make_units(items: Iterable[Item], reader: StoreReader) -> dict[str, Unit]:
-    """Turns as units, by their ids."""
+    """Return turns as units, by their ids."""
     turns = list(items)
     said = {one.id: one for one in await reader.messages({source for turn in turns for source in turn.sources})}
     whole = (turn for turn in turns if all(source in said for source in turn.sources))
@@ -98,7 +104,10 @@ async def make_units(items: Iterable[Item], reader: StoreReader) -> dict[str, Un
 
 
 async def add_context(units: Sequence[Unit], reader: StoreReader) -> tuple[Unit, ...]:
-    """Units with what they answer: a message alone, with what somebody else said in the session within a day before."""
+    """Return units with the turns that they answer.
+
+    Only a unit of a single message gets such a turn: one that somebody else said right before, within a day.
+    """
     return tuple([await _add_context(unit, reader) for unit in units])
 
 
@@ -113,14 +122,14 @@ async def _add_context(unit: Unit, reader: StoreReader) -> Unit:
 async def find_nearest(
     reader: StoreReader, vector: Vector, kind: ItemKind, count: int, *, floor: float = -1.0
 ) -> list[tuple[Item, float]]:
-    """Items of a kind that hold, with their cosines, the nearest first.
+    """Return valid items of a kind with their cosines, the nearest first.
 
     Args:
         reader: the bank.
-        vector: what they are near to; float32 of shape ``(dimension,)``, of length 1.
-        kind: of which kind.
-        count: how many at most.
-        floor: none with a lower cosine.
+        vector: the vector to compare with, float32 of shape ``(dimension,)``, of length 1.
+        kind: the kind of the items.
+        count: the maximal number of items.
+        floor: the minimal cosine.
     """
     probe = SearchProbe(topic="", vector=vector, terms=np.empty(0, dtype=np.uint32))
     search = await reader.search(probe, Scope(kinds=(kind,)), _OWN_MEANING)
@@ -133,16 +142,16 @@ async def find_nearest(
 async def find_candidates(
     unit: Unit, vector: Vector, reader: StoreReader, *, k: int, floor: float
 ) -> tuple[dict[str, Unit], list[UnitCandidate]]:
-    """The unit itself, first, and what its relevant set can be made of (equation 5); as units, and as candidates.
+    """Return the unit itself, and then the candidates for its relevant set (equation 5), as units and as candidates.
 
-    Nothing is given where the unit has been forgotten between two looks.
+    The result is empty if the unit was forgotten between two reads.
 
     Args:
-        unit: the arriving one.
+        unit: the new unit.
         vector: its vector, float32 of shape ``(dimension,)``.
         reader: the bank.
-        k: how many of those kept before it are wanted at most, the nearest first.
-        floor: the cosine below which none is.
+        k: the maximal number of units from before it, the nearest first.
+        floor: the minimal cosine.
     """
     near, places = await _find_earlier(unit, vector, reader, k=k, floor=floor)
     found = [(unit.item, 1.0), *near]
@@ -166,16 +175,16 @@ async def find_candidates(
 async def _find_earlier(
     unit: Unit, vector: Vector, reader: StoreReader, *, k: int, floor: float
 ) -> tuple[list[tuple[Item, float]], dict[str, Place]]:
-    """The units near one that were kept before it, and where they and it stand.
+    """Return the units near a unit that were stored before it, and the places of all these units.
 
-    In a bank that was filled at once most of what is near may have come later. So it is looked further and further,
-    until there are enough from before, or nothing that is left reaches the floor.
+    If a bank was filled at once, most near units may have come later. So the search is extended until there are enough
+    units from before, or until no other unit reaches the floor.
     """
     room = _CUT_MARK * k
     while True:
         found = await find_nearest(reader, vector, ItemKind.TURN, room, floor=floor)
         places = await _load_places([unit.item, *(item for item, _ in found)], reader)
-        own = places.get(unit.id, (-1, 0))  # of one that is gone, nothing was before it
+        own = places.get(unit.id, (-1, 0))  # a forgotten unit has no units before it
         before = [(item, cosine) for item, cosine in found if item.id in places and places[item.id] < own]
         if len(found) < room or len(before) >= k:
             return before[:k], places
@@ -183,28 +192,32 @@ async def _find_earlier(
 
 
 async def _load_places(turns: Sequence[Item], reader: StoreReader) -> dict[str, Place]:
-    """Where turns stand: the place of their first message among those that were kept, and which passage they are."""
+    """Return the places of turns: the position of their first message among the stored ones, and the passage."""
     kept = await reader.messages({turn.sources[0] for turn in turns})
     order = {message.id: at for at, message in enumerate(kept)}
     return {turn.id: (order[turn.sources[0]], turn.order) for turn in turns if turn.sources[0] in order}
 
 
 async def find_told_messages(turns: Iterable[Item], reader: StoreReader) -> frozenset[str]:
-    """The ids of messages that episodes which hold tell of, of those that these turns came from."""
+    """Return the ids of those messages of these turns that are in a valid episode."""
     sources = {source for turn in turns for source in turn.sources}
     episodes = await reader.items_from(sources, [ItemKind.EPISODE])
     return frozenset(source for episode in episodes for source in episode.sources if source in sources)
 
 
 def number_units(units: Sequence[Unit], characters: int) -> str:
-    """Units as a prompt shows them, numbered from 1, a line each; what is longer than so many characters is cut."""
+    """Return units for a prompt, numbered from 1, one on each line.
+
+    Text longer than ``characters`` characters is cut.
+    """
     return "\n".join(f"[{number}] {render_unit(unit, characters)}" for number, unit in enumerate(units, start=1))
 
 
 def render_unit(unit: Unit, characters: int) -> str:
-    """When a unit was said, by whom, and what; its own lines are indented, so that none can pass for another unit.
+    """Return the time, the speaker and the words of a unit.
 
-    What it answers stands under it, in brackets.
+    Its further lines are indented, so that none of them looks like another unit. The turn that it answers is under it,
+    in brackets.
     """
     said = f"{format_moment(unit.item.mentioned)}, {_render_words(unit.item, characters)}"
     return (
@@ -217,5 +230,5 @@ def _render_words(turn: Item, characters: int) -> str:
 
 
 def cut_text(text: str, characters: int) -> str:
-    """At most so many characters of a text, with a word that it is not all."""
+    """Return at most ``characters`` characters of a text. If the text was cut, a note says so."""
     return text if len(text) <= characters else f"{text[:characters].rstrip()} [cut off here]"

@@ -1,1 +1,1 @@
-"""REMem: time-aware gists and facts in one graph, and an agent that recollects with tools."""
+"""REMem: time-aware gists and facts in one graph, and an agent that searches them with tools."""

@@ -1,4 +1,7 @@
-"""An answer with how it was made, or that there is none (REMem, section 6.2: a refusal is an outcome of its own)."""
+"""Build the answer of a run, with its receipt and trace, or abstain.
+
+A refusal is a separate outcome (REMem, section 6.2).
+"""
 
 from __future__ import annotations
 
@@ -19,27 +22,27 @@ from recollect.models.language import Reply
 from recollect.store.protocol import StoreReader
 
 FOUND_KINDS: Final = (ItemKind.GIST, ItemKind.TRIPLE)
-"""What the tools find."""
+"""The kinds of items that the tools find."""
 
 CONCLUDE: Final = "conclude"
 NO_ROOM: Final = "{left} of {found} gists and facts that were found do not fit into max_tokens"
 UNREAD: Final = (
-    "messages of which no gists or facts were made so far: {count}; `bank.backfill()` has them read in the background, "
-    "and `bank.work()` does at once what waits there"
+    "messages without gists or facts so far: {count}; `bank.backfill()` queues them to be read in the background, "
+    "and `bank.work()` runs the waiting jobs at once"
 )
 NOT_INDEXED: Final = (
-    "the bank holds no gists and no facts; a recipe such as remem makes them of what it retains, in the background, "
-    "and `bank.work()` does at once what waits there"
+    "the bank holds no gists and no facts; a recipe such as remem makes them from its messages in the background, "
+    "and `bank.work()` runs the waiting jobs at once"
 )
 LEFT_OUT: Final = "the question leaves out gists and facts by their kinds, and this recipe finds nothing else"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """All that an answer's receipt and trace are made of, but the last call.
+    """The result of a run before its last call: everything else that the receipt and the trace of an answer need.
 
-    ``shown`` is the evidence that there was room for, of ``found`` in all; ``began`` is a moment on the performance
-    counter; ``failed_usage`` is what failed calls have cost.
+    ``shown`` is the evidence that fits into the prompt, out of ``found`` items in all. ``began`` is a moment on the
+    performance counter. ``lost`` is the usage of failed calls.
     """
 
     query: Query
@@ -54,7 +57,7 @@ class RunResult:
 
 
 async def is_memory_empty(query: Query, reader: StoreReader) -> bool:
-    """Whether there is nothing that a tool could find, however it is called."""
+    """Return true if no tool can find anything, whatever its arguments."""
     kinds = [kind for kind in FOUND_KINDS if not query.scope.kinds or kind in query.scope.kinds]
     return not kinds or not await reader.items_of(kinds, superseded=True, limit=1)
 
@@ -62,7 +65,10 @@ async def is_memory_empty(query: Query, reader: StoreReader) -> bool:
 async def make_answer(
     ending: RunResult, reply: Reply[RecollectionReply] | Reply[TimelineReply] | None, seconds: float = 0.0
 ) -> Answer:
-    """The answer of the last call, and what that took; ``None`` where nothing was found, and so there was no call."""
+    """Return the answer from the reply of the last call, which took ``seconds``.
+
+    ``reply`` is ``None`` if nothing was found and the model was therefore not asked. Then the answer abstains.
+    """
     if reply is None:
         return await _abstain(ending)
     said = reply.value
@@ -90,7 +96,10 @@ async def _abstain(ending: RunResult) -> Answer:
 
 
 async def _explain_nothing_found(ending: RunResult) -> tuple[str, ...]:
-    """What a caller should know where nothing was found: that may be for want of reading, and not of memory."""
+    """Return notes for the caller on why nothing was found.
+
+    The cause may be unread messages, and not an empty memory.
+    """
     kinds = ending.query.scope.kinds
     if kinds and not set(kinds) & set(FOUND_KINDS):
         return (LEFT_OUT,)

@@ -1,4 +1,4 @@
-"""From what a model writes in a call to what is meant by it, or to a correction that it understands."""
+"""Parse the calls that a model writes. A call that cannot be made becomes a correction that the model understands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recollect.text.time_expressions.iso import parse_iso_date
 
 Value = str | int
 
-_MOST: Final = 2**31 - 1  # more than any list has, and less than a store can count to
+_MOST: Final = 2**31 - 1  # more than any list has, and less than the largest integer of a store
 _PLACES: Final = ("subject", "predicate", "object")
 _OPERATORS: Final = {"start_operator": Comparison.GE, "end_operator": Comparison.LE}
 _TO_THE_MINUTE: Final = re.compile(r"[T ]\d\d:\d\d(?!:\d)(?:Z|[+-]|\s*$)")
@@ -24,12 +24,12 @@ _CLOCK: Final = re.compile(r",? (?P<hour>\d{1,2}):(?P<minute>\d{2})(?: ?(?P<half
 
 
 class InvalidCall(ValueError):
-    """A call that cannot be made as it stands; the message is for the model, and says what it can write instead."""
+    """The error for a call that cannot be made. Its message is for the model, and says what to write instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call that has been understood; what it does not say is "" or ``None``.
+    """A parsed call. An argument that the call leaves out is "" or ``None``, or 0 for ``offset``.
 
     ``gist`` is a number that an observation has shown, or an item's id.
     """
@@ -49,10 +49,10 @@ class ToolCall:
 
 
 def drop_blank_arguments(arguments: Mapping[str, object]) -> dict[str, object]:
-    """The arguments that say something: ``None`` and blank text count as left out.
+    """Return the arguments that have a value. ``None`` and blank text count as left out.
 
     Raises:
-        Misunderstood: a model has written something else than arguments by their names.
+        Misunderstood: the arguments are not a mapping of names to values.
     """
     if not isinstance(arguments, Mapping):
         raise InvalidCall(f"the arguments {arguments!r} are no JSON object of names and values")
@@ -60,10 +60,11 @@ def drop_blank_arguments(arguments: Mapping[str, object]) -> dict[str, object]:
 
 
 def parse_call(name: str, arguments: Mapping[str, object], now: datetime) -> ToolCall:
-    """What a call means; dates without a zone are in that of ``now``.
+    """Parse a call. Dates without a zone are read in the zone of ``now``.
 
     Raises:
-        Misunderstood: there is no such tool or argument, something needed is missing, or something cannot be read.
+        Misunderstood: the tool or an argument does not exist, a required argument is missing, or a value cannot be
+            read.
     """
     described_ = _find_tool(name)
     read = {
@@ -86,12 +87,12 @@ def parse_call(name: str, arguments: Mapping[str, object], now: datetime) -> Too
 
 
 def read_time(text: str, now: datetime) -> Interval:
-    """A time as a model writes it: an ISO date, whole or in part, or words ("20 January 2025", "the 1950s").
+    """Read a time as a model writes it: a whole or partial ISO date, or words ("20 January 2025", "the 1950s").
 
-    A time of day that has no seconds is that minute, however it is written.
+    A time of day without seconds means the whole minute, in ISO form and in words.
 
     Raises:
-        ValueError: it is no time that has a beginning and an end.
+        ValueError: the text is not a time with a beginning and an end.
     """
     try:
         return _parse_iso(text, now.tzinfo)
@@ -110,7 +111,7 @@ def _parse_iso(text: str, zone: tzinfo | None) -> Interval:
 
 
 def _parse_words(text: str, now: datetime) -> Interval | None:
-    """What all of the words mean together; a day and a time of day are that minute."""
+    """Return the time that all of the words mean together, or ``None``. A day with a time of day is one minute."""
     clock = _CLOCK.search(text)
     words = text[: clock.start()] if clock else text
     found = find_times(words, now)
@@ -123,7 +124,10 @@ def _parse_words(text: str, now: datetime) -> Interval | None:
 
 
 def _minute_interval(day: Interval, clock: re.Match[str]) -> Interval | None:
-    """The minute of a day that gists begin with: "2:28 pm"."""
+    """Return the minute of a day at a time such as "2:28 pm", or ``None`` if there is no such minute.
+
+    Gists begin with such times.
+    """
     hour, minute, half = int(clock["hour"]), int(clock["minute"]), (clock["half"] or "").lower()
     if half:
         hour = hour % 12 + (12 if half == "p" else 0) if 1 <= hour <= 12 else 24
@@ -153,7 +157,7 @@ def _find_argument(tool: ToolDescription, name: str) -> Argument:
 
 
 def _parse_value(argument: Argument, value: object) -> Value:
-    """The value of an argument, in its type; numbers may stand as text, and what is text as a number."""
+    """Return the value of an argument in its type. A number may be written as text, and a text as a number."""
     if argument.name == "gist_id":
         return _parse_integer(value) or _parse_text(argument, value)
     if argument.type == "integer":
@@ -180,7 +184,7 @@ def _parse_integer(value: object) -> int | None:
 def _parse_text(argument: Argument, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InvalidCall(f"{argument.name} is {value!r}; it is text")
-    return str(value).strip().encode("utf-8", "replace").decode()  # half a character can be neither stored nor found
+    return str(value).strip().encode("utf-8", "replace").decode()  # a lone surrogate can be neither stored nor found
 
 
 def _require_arguments(tool: ToolDescription, read: Mapping[str, Value]) -> None:
@@ -195,7 +199,7 @@ def _parse_time_filter(read: Mapping[str, Value], now: datetime) -> TimeFilter |
     start, end = _parse_time("start_time", read, now), _parse_time("end_time", read, now)
     if start is None and end is None:
         return None
-    # An operator without its time has no effect, so that two calls that mean the same are the same.
+    # An operator without a time is dropped, so that two calls with the same meaning are equal.
     return TimeFilter(
         start=start,
         start_operator=_parse_operator("start_operator", read if start else {}),

@@ -1,4 +1,4 @@
-"""The answer from all that was found (REMem, Algorithm 2, lines 8 and 22), and how much of it is shown."""
+"""Choose what is shown of everything found, and ask for the answer (REMem, Algorithm 2, lines 8 and 22)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from recollect.text.tokens import count_all
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecollectionReply(CitedReply):
-    """An answer; citations are the numbers of the gists and facts it rests on, none only where it abstains."""
+    """An answer. Its citations are the numbers of the gists and facts that it rests on. Only an abstention has none."""
 
     __pydantic_config__: ClassVar = {"title": "Recollected"}  # its name in requests to a model, recorded ones too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineReply:
-    """An answer that was reasoned out over a timeline, and reflected on (TISER: Bazaga et al., 2025).
+    """An answer from reasoning over a timeline, followed by a reflection on it (TISER: Bazaga et al., 2025).
 
-    Citations are the numbers of the gists and facts it rests on, none only where it abstains.
+    Its citations are the numbers of the gists and facts that it rests on. Only an abstention has none.
     """
 
     __pydantic_config__: ClassVar = {"title": "Reflected"}  # its name in requests to a model, recorded ones too
@@ -47,7 +47,7 @@ Conclusion = RecollectionReply | TimelineReply
 async def conclude(
     prompt: Prompt, shown: Sequence[NumberedItem], model: LanguageModel, *, tiser: bool
 ) -> Reply[RecollectionReply] | Reply[TimelineReply]:
-    """What a model concludes from what the prompt shows.
+    """Ask the model for the answer from the items that the prompt shows. With ``tiser`` it reasons over a timeline.
 
     Raises:
         ModelError: the model failed.
@@ -62,7 +62,7 @@ async def conclude(
 
 
 def require_known_numbers(numbers: Iterable[int], shown: Sequence[NumberedItem]) -> None:
-    """Raises ValueError where a number is that of nothing that was shown."""
+    """Raise ValueError if one of the numbers belongs to no item that was shown."""
     known = [one.number for one in shown]
     for number in numbers:
         if number not in known:
@@ -70,16 +70,16 @@ def require_known_numbers(numbers: Iterable[int], shown: Sequence[NumberedItem])
 
 
 def cite_items(numbers: Iterable[int], shown: Sequence[NumberedItem]) -> tuple[Citation, ...]:
-    """Citations of what was shown, each once, in the order in which they were named."""
+    """Return citations of the shown items with these numbers, each once, in the order in which they are first named."""
     items = {one.number: one.item for one in shown}
     return tuple(cite(items[number]) for number in dict.fromkeys(numbers))
 
 
 def select_shown(observations: Sequence[Observation], max_tokens: int | None) -> tuple[NumberedItem, ...]:
-    """What a prompt shows of all that was observed, in the order of the numbers, each item once.
+    """Choose which of the observed items a prompt shows. Return each once, in the order of the numbers.
 
-    Where not everything fits into so many tokens, the first of each list comes before the second of any, and what was
-    found last before what was found earlier.
+    If not all of them fit into ``max_tokens``, the first item of each list comes before the second of any list. Among
+    items of the same rank, those that were found last come first.
     """
     ranked = sorted(
         ((one.why.rank, -at, one) for at, found in enumerate(observations) for one in found.items),

@@ -1,7 +1,7 @@
-"""What the indexing model may answer (REMem, figures 3 and 4), and what no answer may break.
+"""The replies of the indexing model (REMem, figures 3 and 4), and the checks that every reply has to pass.
 
-Numbers of messages count from 1, as in the prompts; whether a message of that number was shown is checked where the
-prompt is known. What is raised here is shown to the model, which may try again.
+Message numbers count from 1, as in the prompts. The code that knows the prompt checks that a message with that number
+was shown. The errors raised here are shown to the model, which may then try again.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from recollect.domain.time import Interval
 from recollect.text.time_expressions.iso import parse_iso_date, parse_iso_span
 
 Times = tuple[Interval | None, Interval | None]
-"""Start and end; ``None`` is open, and a point in time stands in both."""
+"""A start and an end. ``None`` is open. A point in time is both the start and the end."""
 
 MOST_GISTS: Final = 150
 MOST_FACTS: Final = 200
-"""In a reply: table 22 has 91 gists and 96 triples for 2,000 tokens of talk."""
+"""The limits for one reply. For comparison, table 22 has 91 gists and 96 triples for 2,000 tokens of conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedGist:
-    """One event or claim, by itself; start and end are ISO dates, messages the numbers of its sources."""
+    """One event or claim that is complete by itself.
+
+    Start and end are ISO dates. Messages are the numbers of its sources.
+    """
 
     text: str
     start: str | None = None
@@ -44,7 +47,7 @@ class ExtractedGist:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedGists:
-    """The gists of a stretch of conversation, in its order; none where nothing is told."""
+    """The gists of a stretch of conversation, in its order. There may be none."""
 
     gists: tuple[ExtractedGist, ...]
 
@@ -55,7 +58,7 @@ class ExtractedGists:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedTriple:
-    """A triple of phrases with its qualifiers: ISO dates, either a point in time, or a start, an end, or both."""
+    """A triple of phrases with its times as ISO dates: either a point in time, or a start, an end, or both."""
 
     __pydantic_config__: ClassVar = {"title": "ExtractedFact"}  # its name in requests to a model, recorded ones too
 
@@ -79,10 +82,13 @@ class ExtractedTriple:
             raise ValueError(f"the fact {told}: {exc}") from exc
 
     def parse_times(self, zone: tzinfo | None) -> Times:
-        """When it holds: start and end, of the zone where they name none; a point in time is both.
+        """Return the start and the end of the fact. A point in time is both.
+
+        Dates without a zone are read in the given zone.
 
         Raises:
-            ValueError: one is no date, it ends before it starts, or a point in time does not stand alone.
+            ValueError: a text is not a date, the fact ends before it starts, or there is a start or an end next to a
+                point in time.
         """
         point, start, end = (_parse_date(text, zone) for text in (self.point_in_time, self.start_time, self.end_time))
         if point is None:
@@ -94,7 +100,7 @@ class ExtractedTriple:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedTriples:
-    """The facts of a stretch of conversation; none where nothing is told."""
+    """The facts of a stretch of conversation. There may be none."""
 
     __pydantic_config__: ClassVar = {"title": "ExtractedFacts"}  # its name in requests to a model, recorded ones too
 
@@ -106,9 +112,10 @@ class ExtractedTriples:
 
 
 def read_fact_times(fact: ExtractedTriple, zone: tzinfo | None) -> Times:
-    """The times of a fact whose dates can be read in UTC.
+    """Return the times of a fact. Its dates have been read in UTC without an error before.
 
-    Where one of them alone names an offset, they may be in order there and not in the zone; then they are read in UTC.
+    If only one of two dates names an offset, they may be in order in UTC and not in the zone. Then they are read in
+    UTC.
     """
     try:
         return fact.parse_times(zone)
@@ -120,7 +127,7 @@ def _order_times(start: Interval | None, end: Interval | None) -> Times:
     """Return a start and an end.
 
     Raises:
-        ValueError: it ends before it starts.
+        ValueError: the end is before the start.
     """
     first = None if start is None else start.start
     last = None if end is None else end.end

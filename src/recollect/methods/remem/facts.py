@@ -1,4 +1,4 @@
-"""Facts: triples of phrases, and when they hold (REMem, section 3.1 and figure 4)."""
+"""Extract facts from a chunk: triples of phrases with the times of their validity (REMem, section 3.1 and figure 4)."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ FACTS: Final = "remem.facts"
 
 
 def check_facts(reply: ExtractedTriples, chunk: Chunk) -> None:
-    """Hold a reply against the messages that were shown.
+    """Check the message numbers in a reply against the messages that were shown.
 
     Raises:
-        ValueError: a number is that of no message, or a fact comes from earlier messages alone.
+        ValueError: a number belongs to no message, or a fact comes from earlier messages alone.
     """
     for number, fact in enumerate(reply.facts, start=1):
         chunk.require_numbers(fact.messages, f"fact {number}")
 
 
 def make_triple_id(chunk: Chunk, n: int) -> str:
-    """The id of a chunk's ``n``-th triple, from 0, whatever it says."""
+    """Return the id of a chunk's ``n``-th triple, counted from 0. The id does not depend on what the triple says."""
     return f"triple:{chunk.key}:{n}"
 
 
 def make_triples(reply: ExtractedTriples, chunk: Chunk, now: datetime) -> list[Item]:
-    """The items that a reply becomes, in its order; it has passed :func:`check_facts`.
+    """Return the facts of a reply as items, in its order. The reply has passed :func:`check_facts`.
 
-    When it was said, the paper's ``record_time``, is the message's own, whatever the model makes of it.
+    The time at which a fact was said, the paper's ``record_time``, is the time of its message. The model cannot change
+    it.
     """
     return [_make_item(fact, n, chunk, now) for n, fact in enumerate(reply.facts)]
 
@@ -108,7 +109,7 @@ comes from them alone.
 
 
 def build_fact_prompt(chunk: Chunk, gists: Sequence[Item], names: Sequence[str]) -> Prompt:
-    """What is asked of a chunk when its gists are known; ``names`` are in use in the bank."""
+    """Return the prompt for the facts of a chunk whose gists are known. ``names`` are in use in the bank."""
     parts = render_chunk_parts(chunk, names)
     if gists:
         lines = [f"[g{number}] {gist.text}" for number, gist in enumerate(gists, start=1)]

@@ -1,4 +1,4 @@
-"""Gists: what a stretch of conversation tells, an event at a time (REMem, section 3.1 and figure 3)."""
+"""Extract gists from a chunk: what the conversation tells, one event at a time (REMem, section 3.1 and figure 3)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ _STAMP: Final = re.compile(r"\s*(?:\[[^\[\]\d]*\d[^\[\]]*\]\s*)+")
 
 
 def check_gists(reply: ExtractedGists, chunk: Chunk) -> None:
-    """Hold a reply against the messages that were shown.
+    """Check a reply: its message numbers against the messages that were shown, and that no gist is empty.
 
     Raises:
-        ValueError: a number is that of no message, or a gist comes from earlier messages alone.
+        ValueError: a number belongs to no message, a gist comes from earlier messages alone, or a gist has no text
+            except its time.
     """
     for number, gist in enumerate(reply.gists, start=1):
         chunk.require_numbers(gist.messages, f"gist {number}")
@@ -41,12 +42,12 @@ def check_gists(reply: ExtractedGists, chunk: Chunk) -> None:
 
 
 def make_gist_id(chunk: Chunk, n: int) -> str:
-    """The id of a chunk's ``n``-th gist, from 0, whatever it says."""
+    """Return the id of a chunk's ``n``-th gist, counted from 0. The id does not depend on what the gist says."""
     return f"gist:{chunk.key}:{n}"
 
 
 def make_gists(reply: ExtractedGists, chunk: Chunk, now: datetime) -> list[Item]:
-    """The items that a reply becomes, in its order; it has passed :func:`check_gists`."""
+    """Return the gists of a reply as items, in its order. The reply has passed :func:`check_gists`."""
     return [_make_gist(gist, n, chunk, now) for n, gist in enumerate(reply.gists)]
 
 
@@ -70,13 +71,13 @@ def _make_gist(gist: ExtractedGist, n: int, chunk: Chunk, now: datetime) -> Item
 
 
 def stamp_text(words: str, at: datetime) -> str:
-    """A gist as it is kept: after the moment of its message, "[20 January 2025, 2:28 pm] ..."."""
+    """Return the stored text of a gist. It begins with the time of its message: "[20 January 2025, 2:28 pm] ..."."""
     hour = f"{at.hour % 12 or 12}:{at.minute:02} {'pm' if at.hour >= 12 else 'am'}"
     return f"[{at.day} {ENGLISH_MONTHS[at.month - 1]} {at.year}, {hour}] {words}"
 
 
 def find_last_message(cited: Sequence[StoredMessage]) -> StoredMessage:
-    """The message with which all of it had been said."""
+    """Return the last of the cited messages: the moment at which everything cited had been said."""
     return max(cited, key=lambda message: message.position)
 
 
@@ -85,12 +86,15 @@ def compute_order(cited: Sequence[StoredMessage], n: int) -> int:
 
 
 def find_sources(words: str, cited: Sequence[StoredMessage], chunk: Chunk) -> tuple[str, ...]:
-    """The ids of the messages that it names, and of those that it repeats without naming them."""
+    """Return the ids of the cited messages, and of messages that the text repeats without citing them."""
     return tuple(message.id for message in (*cited, *find_quoted(words, cited, chunk.all_messages)))
 
 
 def _strip_stamp(text: str) -> str:
-    """A gist without a time that the model has set before it: ours stands there."""
+    """Return the text of a gist without any time that the model wrote before it.
+
+    The stored gist gets the message's time there.
+    """
     found = _STAMP.match(text)
     return join_lines(text[found.end() :] if found else text)
 
@@ -98,9 +102,12 @@ def _strip_stamp(text: str) -> str:
 def find_name_occurrences(
     gists: Sequence[Item], people: frozenset[str], known: Container[str]
 ) -> Iterator[NameOccurrence]:
-    """The names in gists, as resolution takes them; ``people`` are the speakers, ``known`` names met before."""
+    """Yield the names in gists in the form that entity resolution takes.
+
+    ``people`` are the speakers, ``known`` are names met before.
+    """
     for gist in gists:
-        words = gist.text.partition("] ")[2]  # without the month of its time
+        words = gist.text.partition("] ")[2]  # the month in its time could look like a name
         names = {name.text: name.kind for name in find_names(words, people, known)}
         kept = dict(list(names.items())[:MOST_NAMES])
         for surface, kind in kept.items():
@@ -109,7 +116,7 @@ def find_name_occurrences(
 
 
 def render_chunk_parts(chunk: Chunk, names: Sequence[str]) -> list[str]:
-    """The parts of a prompt that hold names in use, and the chunk's messages."""
+    """Return the parts of a prompt that show the names in use and the messages of the chunk."""
     known = [fence_text("known_names", "\n".join(map(join_lines, names)))] if names else []
     return [*known, *render_chunk(chunk)]
 
@@ -153,7 +160,7 @@ no gist.
 
 
 def build_gist_prompt(chunk: Chunk, names: Sequence[str]) -> Prompt:
-    """What is asked of a chunk first; ``names`` are in use in the bank."""
+    """Return the prompt for the gists of a chunk, the first of its two prompts. ``names`` are in use in the bank."""
     return Prompt(
         role=ModelRole.EXTRACT,
         operation=GISTS,

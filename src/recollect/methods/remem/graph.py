@@ -1,6 +1,6 @@
-"""The edges of the memory graph (REMem, section 3.1 and Algorithm 1): gists to triples, and gists to gists.
+"""Make the edges of the memory graph (REMem, section 3.1 and Algorithm 1): from gists to triples, and between gists.
 
-A triple is the edge between its phrases itself, so that a context edge leads to it and thereby to both.
+A triple is itself the edge between its phrases. A context edge leads to the triple, and so to both phrases.
 """
 
 from __future__ import annotations
@@ -22,15 +22,18 @@ from recollect.store.protocol import StoreReader
 SAME_MESSAGE: Final = 1.0
 SAME_CHUNK: Final = 0.5
 
-_OWN_MEANING: Final = Weights(surroundings=0.0)  # gists are compared, not where they stand
-_ROUNDING: Final = 5e-4  # vectors are kept in half precision: by so much a cosine may fall below what it is
-_DIGITS: Final = 6  # of a weight: those after it are of how many others a gist was compared with at once
+_OWN_MEANING: Final = Weights(surroundings=0.0)  # the neighbours of a gist do not count
+_ROUNDING: Final = 5e-4  # a cosine of half-precision vectors may be too small by this much
+_DIGITS: Final = 6  # of a weight; later digits depend on how many gists were compared at once
 
 Vector = NDArray[np.float64]
 
 
 def make_context_links(gists: Sequence[Item], triples: Sequence[Item]) -> Iterator[Link]:
-    """Every gist of a chunk to every triple of it (Algorithm 1, lines 12 to 14); heavier where a message is shared."""
+    """Yield a link from every gist of a chunk to every triple of the chunk (Algorithm 1, lines 12 to 14).
+
+    The link is heavier if the gist and the triple share a message.
+    """
     for gist in gists:
         for triple in triples:
             apart = set(gist.sources).isdisjoint(triple.sources)
@@ -41,9 +44,12 @@ def make_context_links(gists: Sequence[Item], triples: Sequence[Item]) -> Iterat
 async def make_synonymy_links(
     gists: Sequence[IndexedItem], reader: StoreReader, settings: IndexSettings, *, without: frozenset[str]
 ) -> list[Link]:
-    """New gists to those most like them, in the bank and before them in the batch (Algorithm 1, lines 15 to 17).
+    """Return links from new gists to the most similar others (Algorithm 1, lines 15 to 17).
 
-    The bank's are found by its index: not all pairs are compared. Those ``without`` are about to go, or to be replaced.
+    The others are in the bank, or earlier in the batch.
+
+    The index of the bank finds its gists, so that not all pairs are compared. The gists in ``without`` are excluded,
+    because they are about to be superseded or replaced.
     """
     if not settings.synonyms:
         return []
@@ -56,7 +62,10 @@ async def make_synonymy_links(
 def _link_near_gists(
     gists: Sequence[IndexedItem], near: Sequence[Sequence[str]], kept: Mapping[str, Vector], settings: IndexSettings
 ) -> list[Link]:
-    """Each gist to those near it that are kept, and to those before it; a batch may have hundreds."""
+    """Link each gist to the gists near it that have a stored vector, and to the earlier gists of the batch.
+
+    A batch may have hundreds of gists.
+    """
     batch = [entry.item.id for entry in gists]
     vectors = np.array([_round_as_stored(entry.vector) for entry in gists])
     links: list[Link] = []
@@ -79,7 +88,7 @@ async def _find_near_gists(
 
 
 def _make_synonyms(id_: str, others: Sequence[str], cosines: Vector, settings: IndexSettings) -> list[Link]:
-    """A gist to the most alike of others, at most so many, and only where they are alike enough."""
+    """Link a gist to the most similar of the others: a limited number, and only those that are similar enough."""
     enough = np.flatnonzero(cosines >= settings.theta_syn - _ROUNDING).tolist()
     alike = {others[at]: min(round(float(cosines[at]), _DIGITS), 1.0) for at in enough}
     chosen = sorted(alike, key=lambda other: (-alike[other], other))[: settings.synonyms]
@@ -87,5 +96,8 @@ def _make_synonyms(id_: str, others: Sequence[str], cosines: Vector, settings: I
 
 
 def _round_as_stored(vector: NDArray[np.float32]) -> Vector:
-    """A vector as the store gives it back, so that gists of one batch are as alike as if each had been kept before."""
+    """Return a vector as the store would return it.
+
+    So two gists of one batch have the same similarity as if one had been stored before the other.
+    """
     return vector.astype(np.float16).astype(np.float64)

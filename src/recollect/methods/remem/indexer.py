@@ -1,4 +1,4 @@
-"""Indexing (REMem, Algorithm 1): when a conversation is read for gists and facts, and what is made of them."""
+"""Index conversations (REMem, Algorithm 1): decide when to read a session, and store its gists and facts as a graph."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ KIND: Final = "remem.index"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedChunk:
-    """A chunk that was read: its gists and its triples, in their order."""
+    """A chunk that was read, with its gists and its triples in their order."""
 
     chunk: Chunk
     gists: tuple[Item, ...]
@@ -61,7 +61,7 @@ class IndexedChunk:
 
     @property
     def leftovers(self) -> tuple[str, ...]:
-        """The ids that an earlier reading of the chunk may have given, and this one has not."""
+        """Return the ids that an earlier reading of the chunk may have used and this reading has not."""
         gists = range(len(self.gists), MOST_GISTS)
         triples = range(len(self.triples), MOST_FACTS)
         return (*(make_gist_id(self.chunk, n) for n in gists), *(make_triple_id(self.chunk, n) for n in triples))
@@ -78,11 +78,16 @@ class Indexer:
         return KIND
 
     def plan_jobs(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
-        """A job for each session with new messages, due when it has been still for a while."""
+        """Return a job for each session with new messages.
+
+        The job is due after the session has been still for a while.
+        """
         return make_session_jobs(KIND, changes.messages, now + timedelta(seconds=self._settings.settle_s))
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
-        """Read the job's messages, two calls a chunk; what is derived stores what all chunks gave that could be read.
+        """Read the job's messages, with two model calls for each chunk.
+
+        The returned function derives the changes from all chunks that could be read.
 
         Raises:
             ModelError: no chunk could be read.
@@ -96,15 +101,15 @@ class Indexer:
         return requeue_failed(lambda reader: self._derive(episodes, names, reader, now), job, rest, failed, now)
 
     async def _load_names(self, reader: StoreReader) -> list[NameInUse]:
-        """Names in use, so that what one session tells of somebody meets what another does.
+        """Return names in use, so that different sessions call the same people and things by the same names.
 
-        Those of turns alone: what was made of other sessions by now depends on which of them was read first.
+        Only names in turns count. Names in derived items depend on which session happened to be read first.
         """
         count = self._settings.known_names
         return await reader.names_in_use([ItemKind.TURN], count) if count > 0 else []
 
     async def _read_chunk(self, chunk: Chunk, names: Sequence[NameInUse], now: datetime) -> IndexedChunk:
-        """The chunk's gists, and its facts in the light of them (Algorithm 1, lines 3 and 6)."""
+        """Extract the chunk's gists, and then its facts with these gists in the prompt (Algorithm 1, lines 3 and 6)."""
         model, shown = self._parts.model, [one.name for one in names]
         told = await model.generate(
             build_gist_prompt(chunk, shown), ExtractedGists, check=lambda reply: check_gists(reply, chunk)
@@ -118,7 +123,10 @@ class Indexer:
     async def _derive(
         self, episodes: Sequence[IndexedChunk], names: Sequence[NameInUse], reader: StoreReader, now: datetime
     ) -> Changeset | None:
-        """What was read as nodes and edges; ``None`` when a message or a name that was shown is gone."""
+        """Return the nodes and edges of all that was read.
+
+        Return ``None`` if a message or a name that was shown to the model is gone.
+        """
         if not (
             await has_all_messages([one.chunk for one in episodes], reader) and await _are_names_in_use(names, reader)
         ):
@@ -164,18 +172,18 @@ async def _load_messages(job: Job, reader: StoreReader) -> list[StoredMessage]:
 
 
 async def _are_names_in_use(names: Sequence[NameInUse], reader: StoreReader) -> bool:
-    """Whether the bank still has all names that were shown from where it had them."""
+    """Return true if the bank still has all names that were shown, each with the same first messages."""
     return not names or frozenset(names).issubset(await reader.names_in_use([ItemKind.TURN]))
 
 
 def _keep_recorded(item: Item, before: dict[str, Item]) -> Item:
-    """What is read again takes the older one's place, and has been known as long."""
+    """Return the item with the recording time of the older item that it replaces, if there is one."""
     old = before.get(item.id)
     return item if old is None else replace(item, recorded=old.recorded)
 
 
 async def _find_outdated(episodes: Sequence[IndexedChunk], reader: StoreReader) -> list[str]:
-    """The ids of what an earlier reading of these messages has left, and this one has none of."""
+    """Return the ids of items that an earlier reading of these messages has made and this reading has not."""
     new = [item.id for one in episodes for item in one.items]
     leftovers = [id_ for one in episodes for id_ in one.leftovers]
     kinds = (ItemKind.GIST, ItemKind.TRIPLE)

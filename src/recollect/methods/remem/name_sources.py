@@ -1,6 +1,7 @@
-"""Names that a model took from those in use: the messages they come from are sources as well.
+"""Add the first messages of a name to the sources of an item, if the model took the name from those in use.
 
-Otherwise a name would outlive the only message that told it, in what another session's "him" was read as.
+Otherwise the name would outlive the only message that told it. For example, the model may have read "him" in another
+session as that name.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from recollect.retain.chunks import Chunk
 
 
 def add_name_sources(items: Iterable[Item], chunk: Chunk, names: Sequence[NameInUse]) -> tuple[Item, ...]:
-    """The items, each with the first messages of the names in it that none of its own messages has.
+    """Return the items with further sources, for names that an item has and its own messages do not have.
 
-    Whoever speaks in the chunk is named there, and needs no other message.
+    The further sources are the first messages of the name.
+
+    The speakers in the chunk are named there. Their names need no further message.
     """
     speakers = "\n".join(message.speaker for message in chunk.all_messages)
     words = {message.id: message for message in chunk.all_messages}

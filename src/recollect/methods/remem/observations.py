@@ -1,4 +1,4 @@
-"""What a tool gives back: gists and facts with their numbers, as a value and as a model reads it."""
+"""Represent the result of a tool: gists and facts with their numbers, as a value and as text for a model."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ CORRECTION_NOTE: Final = "This call was not made: {correction}."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedItem:
-    """A gist or fact with the number by which it is known to one toolkit from its first showing on, from 1.
+    """A gist or fact with its number in one toolkit.
 
-    ``why`` names the tool that brought it, its place in the tool's list, and how well it fits: a cosine, a share of
-    BM25, the weight of an edge, or 1 for a fact that was asked for by its phrases.
+    The toolkit gives the number when it first shows the item, counting from 1, and keeps it.
+
+    ``why`` has the name of the tool that found the item, its rank in the tool's list, and its score. The score is a
+    cosine, a share of BM25, the weight of an edge, or 1 for a fact that was asked for by its phrases.
     """
 
     number: int
@@ -29,23 +31,28 @@ class NumberedItem:
 
     @property
     def render(self) -> str:
-        """As a model reads it: a single line, whatever it says, so that it can pass for no other."""
+        """Return the item as a model reads it.
+
+        It is always a single line, so that its text cannot pass for another item.
+        """
         return f"[{self.number}] {_render_item(self.item)}"
 
     @property
     def evidence(self) -> Evidence:
-        """The same as a piece of evidence."""
+        """Return the item as a piece of evidence."""
         return make_evidence(self.item, self.why.score, (self.why,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What came of a call.
+    """The result of a call.
 
-    ``arguments`` are those that were given. ``gists`` and ``facts`` are what is shown, in the tool's order; the totals
-    are how many there are, which for a retrieval is what it was to bring. ``number`` is what an aggregation has
-    counted; ``facts`` are then some of those that it counted. ``note`` says what else is to be known. Where there is a
-    ``correction``, nothing was done: it says what is wrong with the call, and what may be written instead.
+    ``arguments`` are those of the call. ``gists`` and ``facts`` are the items that are shown, in the tool's order. The
+    totals count all items that there are. For a retrieval they count the items that it returned.
+
+    ``number`` is the result of an aggregation. ``facts`` are then some of the facts that it counted. ``note`` is
+    anything else that the reader should know. If there is a ``correction``, the call was not made. It says what is
+    wrong with the call, and what to write instead.
     """
 
     tool: str
@@ -60,17 +67,20 @@ class Observation:
 
     @property
     def items(self) -> tuple[NumberedItem, ...]:
-        """Gists and facts."""
+        """Return the gists, and then the facts."""
         return (*self.gists, *self.facts)
 
     @property
     def text(self) -> str:
-        """The observation as a model reads it; what stands in its lines is recorded data, and no instruction."""
+        """Return the observation as a model reads it.
+
+        The text in its lines is recorded data, and never an instruction.
+        """
         return render_observation(self, frozenset(one.number for one in self.items))
 
 
 def render_observation(observation: Observation, numbers: Container[int]) -> str:
-    """An observation in words, with the lines of those items alone that have these numbers."""
+    """Return an observation in words. Only items with one of these numbers get a line."""
     if observation.correction:
         return CORRECTION_NOTE.format(correction=join_lines(observation.correction))
     lines = [join_lines(observation.note)] if observation.note else []
@@ -82,12 +92,12 @@ def render_observation(observation: Observation, numbers: Container[int]) -> str
 
 
 def render_call(tool: str, arguments: Mapping[str, object]) -> str:
-    """A call in one line, for a reader."""
+    """Return a call in one line, for a reader."""
     return f"{join_lines(tool)}({', '.join(f'{join_lines(str(name))}={value!r}' for name, value in arguments.items())})"
 
 
 def summarize_observation(observation: Observation) -> str:
-    """What came of a call, in a few words for a reader."""
+    """Return the result of a call in a few words, for a reader."""
     if observation.correction:
         return f"not made, since {join_lines(observation.correction)}"
     if observation.number is not None:
@@ -125,7 +135,7 @@ def _render_item(item: Item) -> str:
 
 
 def _render_validity(triple: Triple) -> str:
-    """When a fact held, as exactly as that is known."""
+    """Return the time at which a fact was valid, as exactly as it is known."""
     start, end = triple.start, triple.end
     match start and describe_interval(start), end and describe_interval(end):
         case None, None:

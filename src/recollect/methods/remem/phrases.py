@@ -1,4 +1,4 @@
-"""Which triples a call by phrases means, and what to do where no fact has a phrase."""
+"""Find which triples a call by phrases means, and handle a phrase that no fact has."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from recollect.store.protocol import EntityTables
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedPattern:
-    """The triples that are looked for; ``note`` says where that is not what was asked for, or why there are none."""
+    """The pattern of the triples to find. ``note`` says if it differs from the call, or why nothing fits."""
 
     pattern: TriplePattern
     note: str = ""
 
 
 def make_pattern(request: ToolCall) -> TriplePattern:
-    """The phrases that a call names."""
+    """Return the pattern of the phrases that a call names."""
     return TriplePattern(
         subjects=_only_phrase(request.subject),
         predicates=_only_phrase(request.predicate),
@@ -30,12 +30,14 @@ def make_pattern(request: ToolCall) -> TriplePattern:
 
 
 async def resolve_pattern(request: ToolCall, reader: TripleReader, scope: Scope) -> ResolvedPattern:
-    """What to look for: the phrases of the call; of a subject or object that no fact has, the entity's other names.
+    """Return the pattern to search for: the phrases of the call.
+
+    If no fact has the subject or the object, the other names of that entity take its place.
 
     Args:
         request: the call.
         reader: the bank.
-        scope: in which triples, ``when`` included; without ``when``, the same decides whether a phrase is known.
+        scope: the triples to search, ``when`` included. The same scope without ``when`` decides if a phrase is known.
     """
     asked = make_pattern(request)
     if await _count_matches(asked, reader, scope):
@@ -52,7 +54,7 @@ async def resolve_pattern(request: ToolCall, reader: TripleReader, scope: Scope)
 
 
 async def _resolve_phrase(place: str, phrase: str, reader: TripleReader, scope: Scope) -> tuple[tuple[str, ...], str]:
-    """What to look for in a place, and a word on it where that is not the phrase itself."""
+    """Return the phrases to search for in a place. Add a note if no fact has the given phrase there."""
     named = _only_phrase(phrase)
     if not named or await _count_matches(_pattern_for(place, named), reader, scope):
         return named, ""
@@ -71,7 +73,7 @@ async def _explain_unknown_predicate(phrase: str, reader: TripleReader, scope: S
 
 
 async def _explain_no_match(pattern: TriplePattern, reader: TripleReader, scope: Scope) -> str:
-    """Why nothing fits, though each phrase is some fact's."""
+    """Return the reason why no fact fits, although each of the phrases is in some fact."""
     if scope.when is None:
         return "Each of the phrases is some fact's, but no fact has all of them."
     count = await _count_matches(pattern, reader, replace(scope, when=None))
@@ -79,7 +81,7 @@ async def _explain_no_match(pattern: TriplePattern, reader: TripleReader, scope:
 
 
 def find_other_names(phrase: str, tables: EntityTables) -> tuple[str, ...]:
-    """What else those are called who are called so, each name once, in the order of the tables."""
+    """Return the other names of every entity with this name, each once, in the order of the tables."""
     key = fold_phrase(phrase)
     names = [(entity.id, entity.name) for entity in tables.entities] + [(id_, name) for id_, name, _ in tables.aliases]
     meant = {id_ for id_, name in names if fold_phrase(name) == key}

@@ -1,4 +1,4 @@
-"""What the agent decides at each step, and how many steps a question gets (REMem, section 4.4, Algorithm 2)."""
+"""Plan the agent's search: its decision at each step, and the number of steps (REMem, section 4.4, Algorithm 2)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ToolName = Literal[
     "semantic_retrieve", "lexical_retrieve", "find_gist_contexts", "find_entity_contexts", "output_answer"
 ]
 
-# What asks to count, to measure, to order, or to set one event against another. "Last week" only says when.
+# Words of questions that count, measure, order or compare events. "Last week" only says when.
 _REASONING: Final = re.compile(
     r"\bhow (?:many|often|long|much (?:time|longer|later|earlier|older|younger))\b|\bnumber of\b|\bcount\b|\btotal\b"
     r"|\b(?:before|after|between|during|while|since|until|till|prior to|following|overlap\w*)\b"
@@ -30,16 +30,19 @@ _REASONING: Final = re.compile(
 
 
 def count_steps(question: str, settings: ReactSettings) -> int:
-    """How many steps a question gets: those for reasoning where it counts, measures, orders or relates events.
+    """Return the number of steps for a question.
 
-    "When did Ada move?" recollects; "Where did Ada live before she moved?" and "How many times did she move?" reason.
+    Questions that count, measure, order or relate events get the number for reasoning.
+
+    "When did Ada move?" needs only recollection. "Where did Ada live before she moved?" and "How many times did she
+    move?" need reasoning.
     """
     return settings.reasoning if _REASONING.search(question) else settings.recollecting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCall:
-    """A thought, a tool, and what it is called with; whatever the tool does not take stays empty."""
+    """A thought, a tool, and the arguments of its call. Arguments that the tool does not take stay empty."""
 
     __pydantic_config__: ClassVar = {"title": "Planned"}  # its name in requests to a model, recorded ones too
 
@@ -62,6 +65,6 @@ class PlannedCall:
 
 
 def list_arguments(planned: PlannedCall) -> dict[str, object]:
-    """What the tool is called with; a number that is 0 says nothing."""
+    """Return the arguments of the planned call. A number that is 0 counts as left out."""
     names = [one.name for one in fields(planned) if one.name not in ("thought", "tool")]
     return drop_blank_arguments({name: getattr(planned, name) or None for name in names})

@@ -1,4 +1,4 @@
-"""What REMem's agent asks at each step and at the end (section 3.2, figures 5 to 8); the wording is ours."""
+"""The prompts of REMem's agent, for each step and for the end (section 3.2, figures 5 to 8). The wording is ours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SINGLE: Final = "remem.single"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletedStep:
-    """A step that was done: what was thought, and what came of the call; ``seconds`` is what both took."""
+    """A step that was done: its thought, and the result of its call. ``seconds`` is the time of both together."""
 
     thought: str
     observation: Observation
@@ -29,7 +29,7 @@ class CompletedStep:
 
     @property
     def call(self) -> str:
-        """The call in one line."""
+        """Return the call in one line."""
         return render_call(self.observation.tool, self.observation.arguments)
 
 
@@ -92,9 +92,9 @@ What to give:
 def build_step_prompt(
     query: Query, steps_done: Sequence[CompletedStep], shown: Iterable[NumberedItem], step: int, steps: int
 ) -> Prompt:
-    """What is asked at a step: all steps so far, the question, and how many steps are left.
+    """Return the prompt for a step: all steps so far, the question, and the number of this step among all.
 
-    ``shown`` is what there is room to show of all that was observed; ``step`` counts from 1 to ``steps``.
+    ``shown`` are the observed items that fit into the prompt. ``step`` counts from 1 to ``steps``.
     """
     numbers = frozenset(one.number for one in shown)
     history = [line for number, one in enumerate(steps_done, start=1) for line in _render_step(number, one, numbers)]
@@ -155,7 +155,7 @@ _SINGLE: Final = f"""You answer a question from what a memory holds that is near
 def build_answer_prompt(
     query: Query, done: Sequence[CompletedStep], shown: Sequence[NumberedItem], draft: str, *, tiser: bool = False
 ) -> Prompt:
-    """What is asked at the end: all the evidence that there is room for, counts, thoughts, and the agent's answer."""
+    """Return the prompt for the answer: all the evidence that fits, counts, thoughts, and the agent's draft."""
     counts = [f"{one.call}: {one.observation.number}" for one in done if one.observation.number is not None]
     sections = (
         ("evidence", [one.render for one in shown]),
@@ -167,13 +167,13 @@ def build_answer_prompt(
 
 
 def build_single_prompt(query: Query, shown: Sequence[NumberedItem]) -> Prompt:
-    """What is asked in one pass: the gists and facts nearest to the question."""
+    """Return the prompt for an answer in one pass, with the gists and facts that are nearest to the question."""
     sections = (("evidence", [one.render for one in shown]),)
     return _build_prompt(query, SINGLE, _build_answer_system(_SINGLE, tiser=False), _render_request(query, sections))
 
 
 def _render_request(query: Query, sections: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """The sections that have lines, each fenced, the present and the question."""
+    """Return the sections that have lines, each fenced, and then the present and the question."""
     told_ = [fence_text(name, "\n".join(lines)) for name, lines in sections if lines]
     return [*told_, render_present(query), fence_text("question", query.text)]
 

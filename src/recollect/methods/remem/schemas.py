@@ -1,4 +1,4 @@
-"""The tools as a model is told of them: names, arguments, and JSON schemas (REMem, table 1, figures 6 to 8)."""
+"""Describe the tools to a model: names, arguments, and JSON schemas (REMem, table 1, figures 6 to 8)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recollect.domain.triples import Aggregation, Comparison, Ordering
 
 
 class Tool(StrEnum):
-    """The paper's five tools by their names."""
+    """The names of the paper's five tools."""
 
     SEMANTIC = "semantic_retrieve"
     LEXICAL = "lexical_retrieve"
@@ -21,7 +21,7 @@ class Tool(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """An argument of a tool; ``choices`` are all that it can be, where it cannot be anything."""
+    """An argument of a tool. ``choices`` are all its possible values. It is empty if any value is possible."""
 
     name: str
     type: Literal["string", "integer"] = "string"
@@ -31,14 +31,14 @@ class Argument:
 
     @property
     def schema(self) -> dict[str, object]:
-        """The argument as JSON schema."""
+        """Return the argument as a JSON schema."""
         told: dict[str, object] = {"type": self.type, "description": self.description}
         return {**told, "enum": list(self.choices)} if self.choices else told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDescription:
-    """A tool, what it is for and what it takes."""
+    """A tool with its purpose and its arguments."""
 
     tool: Tool
     description: str
@@ -46,7 +46,7 @@ class ToolDescription:
 
     @property
     def schema(self) -> dict[str, object]:
-        """The tool as a function in the way of OpenAI's chat completions; a new value each time."""
+        """Return the tool as a function in the format of OpenAI's chat completions. Each call returns a new value."""
         parameters: dict[str, object] = {
             "type": "object",
             "properties": {one.name: one.schema for one in self.arguments},
@@ -157,5 +157,5 @@ TOOLS: Final = (
 
 
 def describe_tool(tool: Tool) -> ToolDescription:
-    """What a model is told of a tool."""
+    """Return the description of a tool for a model."""
     return next(one for one in TOOLS if one.tool is tool)

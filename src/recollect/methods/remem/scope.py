@@ -1,4 +1,4 @@
-"""Whether a single item is in scope, for one that a caller names by its id and that no search has brought."""
+"""Check if a single item is in scope. This is for an item that a caller names by its id, without a search."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from recollect.domain.time import Interval
 
 
 def is_in_scope(item: Item, scope: Scope) -> bool:
-    """Whether a search in this scope could bring the item; ``scope.when`` aside."""
+    """Return true if a search in this scope could find the item. ``scope.when`` is ignored."""
     return (
         (not scope.kinds or item.kind in scope.kinds)
         and (not scope.sessions or item.session in scope.sessions)
@@ -24,7 +24,10 @@ def _is_in_time(item: Item, during: Interval) -> bool:
 
 
 def _is_valid(item: Item, scope: Scope) -> bool:
-    """Whether it holds; where the scope asks about a moment, whether it was recorded and not superseded by then."""
+    """Return true if the item is valid.
+
+    If the scope asks about a moment, the item must have been recorded by then and not superseded by then.
+    """
     if scope.as_of is None:
         return item.superseded is None
     return item.recorded <= scope.as_of and (item.superseded is None or scope.as_of < item.superseded)

@@ -9,12 +9,14 @@ from recollect.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexSettings:
-    """How conversations are read for gists and facts.
+    """Settings for how conversations are read for gists and facts.
 
-    A session is read when it has been still for ``settle_s`` seconds, in chunks of at most ``chunk_tokens``, at most
-    ``chunks`` of them a job; at most ``context_messages`` of at most ``context_tokens`` together that came before are
-    shown with each, and at most ``known_names`` names that are in use, none where it is 0. Gists whose embeddings have
-    a cosine of at least ``theta_syn`` are joined by a synonymy edge, at most ``synonyms`` of them for each new one.
+    A session is read when it has been still for ``settle_s`` seconds, in chunks of at most ``chunk_tokens`` tokens. One
+    job reads at most ``chunks`` chunks. Each chunk is shown with at most ``context_messages`` messages before it, of at
+    most ``context_tokens`` tokens together. At most ``known_names`` names in use are shown too, and none if it is 0.
+
+    Gists whose embeddings have a cosine of at least ``theta_syn`` are joined by a synonymy edge. Each new gist gets at
+    most ``synonyms`` such edges.
     """
 
     settle_s: float = 60.0
@@ -29,10 +31,10 @@ class IndexSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSettings:
-    """How much a tool gives where it is not told.
+    """The number of items that a tool shows if the call sets no limit.
 
-    ``retrieved`` of what is found by likeness or joined by an edge: gists and facts each. ``explored`` of the facts
-    that are asked for by their phrases.
+    ``retrieved`` is the number for gists and for facts that are found by similarity or by an edge. ``explored`` is the
+    number for facts that are asked for by their phrases.
     """
 
     retrieved: int = 10
@@ -46,10 +48,13 @@ class ToolSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReactSettings:
-    """How far the agent goes: so many steps to recollect, and so many where a question needs reasoning over time.
+    """Settings for how many steps the agent takes, and how it answers.
 
-    There are at least two: the last one can only answer, and an answer rests on what was found before it.
-    ``tiser`` has the answer reasoned out over a timeline that is reflected on (Bazaga et al., 2025).
+    ``recollecting`` is the number of steps for a question that needs only recollection. ``reasoning`` is the number for
+    a question that needs reasoning over time. Both are at least 2, because the last step can only answer, and an answer
+    rests on what was found before it.
+
+    With ``tiser`` the model reasons over a timeline and reflects on it before it answers (Bazaga et al., 2025).
     """
 
     recollecting: int = 3
@@ -60,4 +65,4 @@ class ReactSettings:
     def __post_init__(self) -> None:
         for name in ("recollecting", "reasoning"):
             if getattr(self, name) < 2:
-                raise InvalidInput(f"{name} is {getattr(self, name)}; it must be at least 2: to look, and to answer")
+                raise InvalidInput(f"{name} is {getattr(self, name)}; it must be at least 2: to search, and to answer")

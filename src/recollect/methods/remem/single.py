@@ -1,4 +1,4 @@
-"""One retrieval and one generation (REMem, section 4.4: REMem-S)."""
+"""Answer with one retrieval and one generation (REMem, section 4.4: REMem-S)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SinglePassResponder:
         self._parts, self._settings = parts, settings or ToolSettings()
 
     async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
-        """Retrieve and answer; where nothing is found, no model is asked.
+        """Retrieve and answer. If nothing is found, no model is asked.
 
         Raises:
             ModelError: the embedder or the model failed.

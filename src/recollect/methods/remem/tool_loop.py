@@ -1,4 +1,4 @@
-"""The agent that recollects with tools (REMem, section 3.2, Algorithm 2): think, call, observe, and conclude."""
+"""Run the agent that searches with tools (REMem, section 3.2, Algorithm 2): think, call, observe, and conclude."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RecollectionResponder:
         self._parts, self._settings = parts, settings or ReactSettings()
 
     async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
-        """Search and answer; where the bank has no gists and no facts, no model is asked.
+        """Search and answer. If the bank has no gists and no facts, no model is asked.
 
         Raises:
             ModelError: a model failed before anything was found, or could not write the answer.
@@ -71,7 +71,7 @@ class RecollectionResponder:
 
 @dataclass(slots=True)
 class ToolLoop:
-    """One question's way over the tools, and what gathers on it."""
+    """The search for one question: it takes steps, and collects their results for the answer."""
 
     query: Query
     toolkit: Toolkit
@@ -86,12 +86,12 @@ class ToolLoop:
     notes: list[str] = field(default_factory=list)
 
     async def run(self) -> None:
-        """Take steps until the agent answers or there are no more.
+        """Take steps until the agent answers or no steps are left.
 
-        What fails when something was found already ends the search, and is noted.
+        If a call fails after something was found, the search ends with a note.
 
         Raises:
-            ModelError: it failed before anything was found.
+            ModelError: a call failed before anything was found.
         """
         for number in range(1, self.steps + 1):
             began = time.perf_counter()
@@ -106,7 +106,7 @@ class ToolLoop:
                 return
 
     async def _take_step(self, number: int, began: float) -> bool:
-        """Think, call, observe; gives whether the search goes on."""
+        """Think, call, and observe. Return true if the search continues."""
         shown = select_shown([one.observation for one in self.steps_done], self.query.max_tokens)
         reply = await self.model.generate(
             build_step_prompt(self.query, self.steps_done, shown, number, self.steps), PlannedCall

@@ -1,4 +1,4 @@
-"""The tools over a bank of gists and facts (REMem, section 3.2, table 1): for the responder, or for any agent."""
+"""The tools to search a bank of gists and facts (REMem, section 3.2, table 1), for the responder or for any agent."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from recollect.store.search import Hits
 from recollect.text.terms import extract_terms
 
 RESERVED_ARGUMENTS: Final = Weights(passage=0.0, session=0.0, surroundings=0.0)
-"""What items are found by: their own words and their own meaning, and not their neighbours'."""
+"""The weights by which items are found: only their own words and meaning count, and not those of their neighbours."""
 
 FOUND: Final = (ItemKind.GIST, ItemKind.TRIPLE)
-"""What a retrieval brings."""
+"""The kinds of items that a retrieval returns."""
 
 REPEATED: Final = (
     "the very same call was made before, and its observation stands above; change an argument, or take another tool"
@@ -48,14 +48,14 @@ Ranked = Sequence[tuple[Item, float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedItems:
-    """Items with how well they fit, best first, and how many there are in all."""
+    """Items with their scores, the best first, and the number of items that there are in all."""
 
     items: Ranked = ()
     total: int = 0
 
 
 def offer_tools(dependencies: Dependencies) -> MakeTools:
-    """Return what makes REMem's tools for a question. See :data:`recollect.ports.MakeTools`."""
+    """Return a function that makes REMem's tools for a question. See :data:`recollect.ports.MakeTools`."""
 
     def make_tools(query: Query, reader: StoreReader) -> Toolkit:
         return Toolkit(reader, dependencies.embedder, query)
@@ -66,18 +66,18 @@ def offer_tools(dependencies: Dependencies) -> MakeTools:
 class Toolkit:
     """The paper's five tools over one bank, for one question.
 
-    A gist or fact gets a number when it is first shown, and keeps it for as long as the toolkit lives: any later call
-    may name a gist by it. Make a new toolkit for each question (:meth:`recollect.Bank.tools`).
+    A gist or fact gets a number when it is first shown, and keeps it for as long as the toolkit lives. Any later call
+    may name a gist by its number. Make a new toolkit for each question (:meth:`recollect.Bank.tools`).
 
     Args:
         reader: the bank.
-        embedder: the one that its vectors come from.
-        query: its ``scope`` narrows whatever a tool finds, its ``now`` is what dates are read against; a retrieval
-            brings no more gists, and no more facts, than its ``limit``.
+        embedder: the embedder that made the bank's vectors.
+        query: its ``scope`` narrows what every tool finds. Dates are read relative to its ``now``. A retrieval returns
+            at most ``limit`` gists and at most ``limit`` facts.
         settings: how much is shown.
 
     Raises:
-        InvalidInput: the scope compares times already, which is what the tools' arguments do.
+        InvalidInput: the scope already compares times, which only the tools' arguments may do.
         MissingCapability: the bank's store keeps no triples.
     """
 
@@ -85,7 +85,7 @@ class Toolkit:
         self, reader: StoreReader, embedder: Embedder, query: Query, settings: ToolSettings | None = None
     ) -> None:
         if query.scope.when is not None:
-            raise InvalidInput("the scope of a toolkit has no `when` of its own: the tools set it by their arguments")
+            raise InvalidInput("the scope of a toolkit must not have `when`: the tools set it by their arguments")
         self._reader, self._embedder, self._query = require_triples(reader), embedder, query
         self._settings = settings or ToolSettings()
         self._seen: dict[str, NumberedItem] = {}
@@ -93,19 +93,19 @@ class Toolkit:
 
     @property
     def schemas(self) -> tuple[dict[str, object], ...]:
-        """The tools as JSON schemas of functions, as OpenAI's chat completions and most frameworks take them."""
+        """Return the tools as JSON schemas of functions, as OpenAI's chat completions and most frameworks take them."""
         return tuple(one.schema for one in TOOLS)
 
     @property
     def seen(self) -> tuple[NumberedItem, ...]:
-        """All that was shown so far, in the order of the numbers, each as it was shown first."""
+        """Return all items that were shown so far, in the order of their numbers. Each is as it was shown first."""
         return tuple(self._seen.values())
 
     async def call(self, name: str, arguments: Mapping[str, object]) -> Observation:
         """Make a call as a model has written it.
 
-        Whatever it wrote, there is no error: a call that cannot be made, or was made before, is answered with a
-        :attr:`Observation.correction`.
+        No call raises an error because of what the model wrote. If a call cannot be made, or was made before, the
+        observation has a :attr:`Observation.correction`.
 
         Raises:
             ModelUnavailable: the embedder could not be reached.
@@ -121,7 +121,7 @@ class Toolkit:
         start_operator: str | None = None,
         end_operator: str | None = None,
     ) -> Observation:
-        """The gists and the facts that are nearest in meaning to a query.
+        """Return the gists and the facts that are nearest in meaning to a query.
 
         Raises:
             ModelUnavailable: the embedder could not be reached.
@@ -138,7 +138,7 @@ class Toolkit:
         start_operator: str | None = None,
         end_operator: str | None = None,
     ) -> Observation:
-        """The gists and the facts that share most of their words with a query (BM25)."""
+        """Return the gists and the facts that share most of their words with a query (BM25)."""
         times = _time_arguments(start_time, end_time, start_operator, end_operator)
         return await self._run_call(Tool.LEXICAL, {"query": query, **times})
 
@@ -151,9 +151,9 @@ class Toolkit:
         start_operator: str | None = None,
         end_operator: str | None = None,
     ) -> Observation:
-        """The gists that tell of much the same as one (synonymy edges), and the facts of its chunk (context edges).
+        """Return the gists that are similar to one gist (synonymy edges), and the facts of its chunk (context edges).
 
-        ``gist_id`` is the number that this toolkit has shown it with, or the item's id.
+        ``gist_id`` is the number with which this toolkit has shown the gist, or the item's id.
         """
         times = _time_arguments(start_time, end_time, start_operator, end_operator)
         return await self._run_call(Tool.GIST, {"gist_id": gist_id, **times})
@@ -173,11 +173,14 @@ class Toolkit:
         offset: int | None = None,
         aggregation: str | None = None,
     ) -> Observation:
-        """The facts with these phrases, and the gists that context edges join to those shown; or how many there are.
+        """Return the facts with these phrases, or their count.
 
-        A phrase is met whole, whatever its case and blanks. Where no fact has one, the other names of the entity that
-        is called so are tried, and :attr:`Observation.note` says so. All facts come from the store: their order, what
-        is left out before them, and what is counted, are of all that fit, and not of a list that was cut.
+        The facts come with the gists that context edges join to the shown ones.
+
+        A phrase has to match as a whole, but case and blanks do not matter. If no fact has it as subject or object, the
+        other names of the entity with this name are tried. :attr:`Observation.note` then says so.
+
+        The store orders, skips and counts all facts that fit, and not a list that was cut.
         """
         places = {"subject": subject, "object": object, "predicate": predicate}
         which = {"limit": limit, "ordering": ordering, "offset": offset, "aggregation": aggregation}
@@ -185,11 +188,11 @@ class Toolkit:
         return await self._run_call(Tool.ENTITY, {**places, **times, **which})
 
     async def output_answer(self, answer: str) -> Observation:
-        """Say that the search is over; nothing is looked for."""
+        """End the search. Nothing is searched for."""
         return await self._run_call(Tool.ANSWER, {"answer": answer})
 
     async def _run_call(self, name: str, arguments: Mapping[str, object], *, again: bool = True) -> Observation:
-        """Understand a call and make it; ``again`` says that it may be one that was made before."""
+        """Parse a call and make it. ``again`` allows a call that was made before."""
         try:
             said = drop_blank_arguments(arguments)
         except InvalidCall as exc:
@@ -218,7 +221,7 @@ class Toolkit:
                 return Observation(tool=request.tool, arguments={}, note="The search is over.")
 
     async def _resolve_gist(self, request: ToolCall) -> ToolCall:
-        """The call with the gist that it names by its id.
+        """Return the call with the id of the gist that it names.
 
         Raises:
             Misunderstood: no gist has this number or id.
@@ -255,7 +258,10 @@ class Toolkit:
         )
 
     async def _make_probe(self, request: ToolCall) -> SearchProbe:
-        """What is looked for; the other tool's half of it is left empty, since it costs time and is not used."""
+        """Return the probe of a retrieval.
+
+        It has only a vector or only words: the other half costs time and is not used.
+        """
         if request.tool is Tool.LEXICAL:
             nowhere = np.zeros(self._embedder.dimension, dtype=np.float32)
             return SearchProbe(topic=request.query, vector=nowhere, terms=np.unique(extract_terms(request.query)))
@@ -263,7 +269,10 @@ class Toolkit:
         return SearchProbe(topic=request.query, vector=vectors[0], terms=np.empty(0, dtype=np.uint32))
 
     async def _search_kind(self, probe: SearchProbe, request: ToolCall) -> dict[ItemKind, RankedItems]:
-        """Return the best gists and the best facts, by one search; nothing of a kind that the question leaves out."""
+        """Return the best gists and the best facts from one search.
+
+        A kind that the question leaves out is not searched.
+        """
         kinds = [kind for kind in FOUND if self._scope_for(kind, request.when) is not None]
         if not kinds:
             return {}
@@ -283,7 +292,7 @@ class Toolkit:
     async def _load_linked(
         self, items: Sequence[str], link: LinkKind, kind: ItemKind, request: ToolCall
     ) -> RankedItems:
-        """What edges join to items, the nearest of it, and how much there is."""
+        """Return the nearest of the items that edges join to the given ones, and how many there are in all."""
         scope = self._scope_for(kind, request.when)
         if scope is None or not items:
             return RankedItems()
@@ -297,7 +306,7 @@ class Toolkit:
         return self._observe(request, gists, facts, note=meant.note)
 
     async def _count_facts(self, request: ToolCall) -> Observation:
-        """The count, from the store, and some of what was counted, so that an answer can rest on it."""
+        """Return the count from the store, and some of the counted facts, so that an answer can rest on them."""
         meant = await self._resolve_pattern(request)
         facts = await self._load_facts(request, meant)
         scope = self._scope_for(ItemKind.TRIPLE, request.when)
@@ -321,12 +330,12 @@ class Toolkit:
         return RankedItems(items=[(item, 1.0) for item in page.items], total=page.total)
 
     def _choose_limit(self, request: ToolCall) -> int:
-        """How much is shown; of what was only to be counted, as much as a retrieval shows."""
+        """Return how many facts are shown. If they are only counted, it is the number that a retrieval shows."""
         shown = self._settings.explored if request.aggregation is None else self._settings.retrieved
         return shown if request.limit is None else request.limit
 
     def _scope_for(self, kind: ItemKind, when: TimeFilter | None) -> Scope | None:
-        """Where a kind is looked for; ``None`` where the question leaves that kind out."""
+        """Return the scope in which a kind is searched, or ``None`` if the question leaves that kind out."""
         scope = self._query.scope
         return replace(scope, kinds=(kind,), when=when) if not scope.kinds or kind in scope.kinds else None
 
@@ -342,7 +351,7 @@ class Toolkit:
         )
 
     def _number_items(self, tool: Tool, items: Ranked) -> tuple[NumberedItem, ...]:
-        """Items with their numbers: the ones that they have, or the next ones."""
+        """Return items with their numbers. A new item gets the next number."""
         shown = []
         for rank, (item, score) in enumerate(items, start=1):
             first = self._seen.get(item.id)
@@ -354,7 +363,7 @@ class Toolkit:
 
 
 def _load_page(hits: Hits, items: Mapping[int, Item]) -> RankedItems:
-    """Return what was found, with its scores."""
+    """Return the items that were found, with their scores."""
     scored = zip(hits.refs.tolist(), hits.scores.tolist(), strict=True)
     found = [(items[ref], score) for ref, score in scored if ref in items]
     return RankedItems(items=found, total=len(found))

@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible embeddings endpoint: OpenAI, vLLM, Ollama, TEI, LM Studio and others."""
+"""The embedder for any OpenAI-compatible embeddings endpoint: OpenAI, vLLM, Ollama, TEI, LM Studio and others."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 class EndpointEmbedder:
-    """Embeds by ``POST {base_url}/embeddings``, in batches one after another.
+    """Embeds texts with ``POST {base_url}/embeddings``, one batch after another.
 
-    The dimension is given, or asked from the endpoint: ``await EndpointEmbedder(model, url).connect()`` is ready to
-    use. Texts of blanks are not sent (OpenAI refuses them); their rows are 0. Safe to share between threads and event
-    loops.
+    The dimension is given, or the endpoint is asked for it: ``await EndpointEmbedder(model, url).connect()`` is ready
+    to use. Texts that are blank are not sent, because OpenAI refuses them. Their rows are 0. Threads and event loops
+    can share an embedder.
 
     Args:
-        model: the model's name, as the endpoint knows it.
+        model: the name of the model at the endpoint.
         base_url: for example ``https://api.openai.com/v1`` or ``http://localhost:11434/v1``.
         api_key: sent as a bearer token, and never shown.
-        dimension: the length of the model's vectors, where it is known beforehand.
-        batch_size: texts a request.
-        timeout: seconds to wait for the endpoint.
+        dimension: the length of the model's vectors, if it is known.
+        batch_size: the number of texts in a request.
+        timeout: the seconds to wait for the endpoint.
         retries: how often a request is tried again after a timeout, a broken connection, a 429 or a 5xx.
-        max_characters: of each text, only so many are sent.
-        query_prompt: put before each query, for models that were trained with one (E5: ``"query: "``).
-        document_prompt: put before each document; a part of the name, since it changes the vectors.
-        transport: an httpx transport to use instead of the network's.
+        max_characters: the number of characters of each text that are sent. The rest is cut.
+        query_prompt: put before each query. Some models were trained with such a prompt (E5: ``"query: "``).
+        document_prompt: put before each document. It is a part of the embedder's name, because it changes the vectors.
+        transport: an httpx transport to use instead of the network.
 
     Raises:
         InvalidInput: the address or the key cannot be used, or a number is not positive.
@@ -72,22 +72,22 @@ class EndpointEmbedder:
 
     @property
     def dimension(self) -> int:
-        """The length of the vectors.
+        """Return the length of the vectors.
 
         Raises:
-            ModelUnavailable: it was not given, and the endpoint has not been asked yet.
+            ModelUnavailable: the dimension was not given, and the endpoint has not been asked yet.
         """
         if self._dimension is None:
             raise ModelUnavailable(
-                f"the dimension of {self._model} is not known yet: give it, or await connect() first"
+                f"the dimension of {self._model} is not known yet. Give it, or await connect() first"
             )
         return self._dimension
 
     async def connect(self) -> EndpointEmbedder:
-        """Learn the dimension by embedding one word, unless it is known; give the embedder itself.
+        """Find the dimension by embedding one word, unless it is known. Return the embedder itself.
 
         Raises:
-            ModelUnavailable: the endpoint could not be reached or gave no vector.
+            ModelUnavailable: the endpoint could not be reached, or returned no vector.
             MissingExtra: httpx is not installed.
         """
         if self._dimension is None:
@@ -95,10 +95,11 @@ class EndpointEmbedder:
         return self
 
     async def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> Vectors:
-        """Embed texts: float32 of shape ``(len(texts), dimension)``, rows of length 1, or all 0 for a text of blanks.
+        """Embed texts. Return float32 of shape ``(len(texts), dimension)`` with rows of length 1. Rows of blank texts
+        are 0.
 
         Raises:
-            ModelUnavailable: the endpoint could not be reached, or gave other vectors than were asked for.
+            ModelUnavailable: the endpoint could not be reached, or its vectors do not fit the texts or the dimension.
             MissingExtra: httpx is not installed.
         """
         dimension = (await self.connect()).dimension
@@ -108,7 +109,9 @@ class EndpointEmbedder:
             prompt = self._prompts[purpose]
             found = await self._ask([prompt + replace_surrogates(texts[row][: self._max_characters]) for row in rows])
             if found.shape[1] != dimension:
-                raise ModelUnavailable(f"{self._model} gives vectors of {found.shape[1]} numbers, not of {dimension}")
+                raise ModelUnavailable(
+                    f"{self._model} returned vectors of {found.shape[1]} numbers instead of {dimension}"
+                )
             vectors[rows] = found
         return normalize_rows(vectors)
 
@@ -122,10 +125,10 @@ class EndpointEmbedder:
 
 
 def parse_vectors(answer: object, count: int) -> Vectors:
-    """Read an answer's vectors into their texts' order: float32 of shape ``(count, dimension)``.
+    """Return the vectors of an answer in the order of their texts: float32 of shape ``(count, dimension)``.
 
     Raises:
-        ValueError, TypeError, KeyError: it is no list of ``count`` equally long vectors of finite numbers.
+        ValueError, TypeError, KeyError: the answer is not a list of ``count`` equally long vectors of finite numbers.
     """
     data = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(data, list):
@@ -135,5 +138,5 @@ def parse_vectors(answer: object, count: int) -> Vectors:
         raise ValueError(f"{len(entries)} vectors came back for {count} texts")
     vectors = np.array([entry["embedding"] for entry in entries], dtype=np.float32)
     if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
-        raise ValueError("the vectors are empty, or hold something else than finite numbers")
+        raise ValueError("the vectors are empty, or contain numbers that are not finite")
     return vectors

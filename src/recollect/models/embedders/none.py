@@ -13,10 +13,10 @@ NAME: Final = "none"
 
 
 class NoEmbedder:
-    """Give every text a vector of no numbers, so that memory works by words, links and time alone.
+    """Embeds every text as a vector without numbers, so that memory works only by words, links and time.
 
-    A bank of this embedder stores no vectors. Nothing is like anything else there: no arm finds by meaning, and nothing
-    that a recipe derives from likeness is made.
+    A bank with this embedder stores no vectors. There is no similarity in it: no arm searches by meaning, and recipes
+    derive nothing from similarity.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Any sentence-transformers model, by name or folder; torch and the model are loaded on first use."""
+"""The embedder for any sentence-transformers model, by name or folder. It loads torch and the model on first use."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ PROMPT_NAMES: dict[Purpose, tuple[str, ...]] = {"query": ("query",), "document":
 
 
 class SentenceTransformerEmbedder:
-    """Embeds with a sentence-transformers model, in a thread, one call at a time.
+    """Embeds texts with a sentence-transformers model, in a thread, one call at a time.
 
-    A model's own prompts for queries and documents are used where it has them. Text past the model's window is cut, as
-    sentence-transformers does. Safe to share between threads and event loops.
+    The model's own prompts for queries and documents are used if it has any. Text beyond the model's window is cut by
+    sentence-transformers. Threads and event loops can share an embedder.
 
     Args:
-        model: a name on the model hub, or a folder; a folder needs no network.
-        device: "cpu", "cuda", "mps"; None takes the best there is.
-        query_prompt: put before each query, instead of the model's own.
-        document_prompt: put before each document, instead of the model's own; a part of the name.
-        batch_size: texts a forward pass.
+        model: a name on the model hub, or a folder. A folder needs no network.
+        device: "cpu", "cuda" or "mps". ``None`` means the best available device.
+        query_prompt: put before each query, instead of the model's own prompt.
+        document_prompt: put before each document, instead of the model's own prompt. It is a part of the embedder's
+            name.
+        batch_size: the number of texts in a forward pass.
     """
 
     def __init__(
@@ -55,22 +56,23 @@ class SentenceTransformerEmbedder:
 
     @property
     def dimension(self) -> int:
-        """The length of the vectors; loads the model where it is not loaded yet, which takes seconds.
+        """Return the length of the vectors. The first call loads the model, which takes seconds.
 
         Raises:
             ModelUnavailable: the model could not be loaded.
             MissingExtra: sentence-transformers is not installed.
         """
         model = self._model()
-        # renamed in sentence-transformers 6, which warns at the old name
+        # renamed in sentence-transformers 6, which warns about the old name
         ask = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
         return int(ask())
 
     async def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> Vectors:
-        """Embed texts: float32 of shape ``(len(texts), dimension)``, rows of length 1, or all 0 for a text of blanks.
+        """Embed texts. Return float32 of shape ``(len(texts), dimension)`` with rows of length 1. Rows of blank texts
+        are 0.
 
         Raises:
-            ModelUnavailable: the model could not be loaded, or failed.
+            ModelUnavailable: the model could not be loaded, or it failed.
             MissingExtra: sentence-transformers is not installed.
         """
         return await asyncio.to_thread(self._embed, texts, purpose)
@@ -85,7 +87,7 @@ class SentenceTransformerEmbedder:
             return normalize_rows(vectors)
 
     def _encode(self, model: Any, texts: list[str], prompt: str | None) -> Vectors:
-        limit = CHARACTERS_PER_TOKEN * int(model.max_seq_length or 8192)  # the rest would be read only to be cut
+        limit = CHARACTERS_PER_TOKEN * int(model.max_seq_length or 8192)  # the model would cut the rest anyway
         try:
             encoded = model.encode(
                 [replace_surrogates(text[:limit]) for text in texts],
@@ -95,7 +97,7 @@ class SentenceTransformerEmbedder:
                 convert_to_numpy=True,
                 show_progress_bar=False,
             )
-        except Exception as exc:  # torch and the code of the model may raise anything
+        except Exception as exc:  # torch and the code of the model may raise any error
             raise ModelUnavailable(f"{self._source} failed to embed {len(texts)} texts: {exc}") from exc
         return np.asarray(encoded, dtype=np.float32)
 
@@ -115,7 +117,7 @@ class SentenceTransformerEmbedder:
 
 def _load(source: str | Path, device: str | None) -> Any:
     if isinstance(source, Path) and not source.is_dir():
-        raise ModelUnavailable(f"{source} is no folder, so no embedding model can be loaded from it")
+        raise ModelUnavailable(f"{source} is not a folder, so no embedding model can be loaded from it")
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError as exc:

@@ -1,4 +1,4 @@
-"""What embedders share: rows of length 1."""
+"""The functions that embedders share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from recollect.models.embedder import Vectors
 
 
 def normalize_rows(vectors: Vectors) -> Vectors:
-    """Scale every row of a float32 matrix to length 1; rows of zeros stay."""
+    """Scale every row of a float32 matrix to length 1. Rows of zeros stay."""
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     lengths[lengths == 0] = 1
     units: Vectors = vectors / lengths[:, None]
@@ -16,5 +16,7 @@ def normalize_rows(vectors: Vectors) -> Vectors:
 
 
 def name_with_prompt(model: str, document_prompt: str | None) -> str:
-    """A model's name, with the prompt put before documents: vectors made with another one cannot be compared."""
+    """Return a model's name with its prompt for documents, because vectors with different prompts cannot be
+    compared.
+    """
     return f"{model} with {document_prompt!r}" if document_prompt else model

@@ -1,9 +1,9 @@
-"""The default embedder: static embeddings that come inside wordllama's wheel.
+"""The default embedder: static embeddings that are inside the wheel of wordllama.
 
-A text's vector is the mean of its tokens' vectors, scaled to length 1. That is all that wordllama computes, so we read
-the two files of its wheel ourselves and add up the rows: vectors are the same (a test compares them with wordllama's
-own), loading takes about 0.1 s where importing wordllama and loading takes 0.7 s, and a batch is neither padded nor
-multiplied by a mask, which makes it two to three times as fast. Nothing is ever downloaded.
+The vector of a text is the mean of its tokens' vectors, scaled to length 1. wordllama computes nothing else. So this
+module reads the two files of the wheel and adds up the rows itself. The vectors are the same: a test compares them with
+those of wordllama. Loading takes about 0.1 s. Importing wordllama and loading takes 0.7 s. A batch is neither padded
+nor multiplied by a mask, which makes it two to three times as fast. Nothing is ever downloaded.
 """
 
 from __future__ import annotations
@@ -35,22 +35,23 @@ _loading = threading.Lock()
 
 
 class WordLlamaEmbedder:
-    """Embeds without a network, a GPU or a model hub: tens of thousands of short texts a second.
+    """Embeds texts without a network, a GPU or a model hub: tens of thousands of short texts a second.
 
-    Only the first 16,384 characters of a text (about 4,000 tokens) are embedded: a mean over more says little, and a
-    pasted file must not cost seconds. Queries and documents are treated alike. The first use reads the files (some 0.1
-    s, in a thread). Safe to share between threads and event loops.
+    Only the first 16,384 characters of a text (about 4,000 tokens) are embedded. A mean over more tokens says little,
+    and a pasted file must not cost seconds. Queries and documents are embedded in the same way. The first use reads the
+    files in a thread (about 0.1 s). Threads and event loops can share an embedder.
 
     Args:
-        dimension: 256, or 128 or 64 for smaller banks (the model is trained so that its first components carry most).
+        dimension: 256, or 128 or 64 for smaller banks. The model is trained so that its first components carry most of
+            the information.
 
     Raises:
-        InvalidInput: the wheel has no vectors of that dimension.
+        InvalidInput: the wheel has no vectors of this dimension.
     """
 
     def __init__(self, dimension: int = 256) -> None:
         if dimension not in DIMENSIONS:
-            raise InvalidInput(f"dimension is {dimension}; wordllama's wheel gives one of {DIMENSIONS}")
+            raise InvalidInput(f"dimension is {dimension}; wordllama has only vectors of the dimensions {DIMENSIONS}")
         self._dimension = dimension
         self._warm = False
 
@@ -63,12 +64,14 @@ class WordLlamaEmbedder:
         return self._dimension
 
     async def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> Vectors:
-        """Embed texts: float32 of shape ``(len(texts), dimension)``, rows of length 1, or all 0 for a text of blanks.
+        """Embed texts. Return float32 of shape ``(len(texts), dimension)`` with rows of length 1. Rows of blank texts
+        are 0.
 
-        A few short texts are embedded at once, since a thread would cost more than the work; more go to a thread.
+        A few short texts are embedded directly, because a thread would cost more than the work. More texts go to a
+        thread.
 
         Raises:
-            ModelUnavailable: wordllama's files are missing or cannot be read.
+            ModelUnavailable: the files of wordllama are missing or cannot be read.
         """
         if self._warm and _is_small(texts):
             return self._embed(texts)
@@ -92,10 +95,10 @@ def _is_small(texts: Sequence[str]) -> bool:
 
 
 def load_table(dimension: int) -> Vectors:
-    """The token table, float32 of shape ``(32000, dimension)``, read once a process.
+    """Return the token table, float32 of shape ``(32000, dimension)``. It is read once in a process.
 
     Raises:
-        ModelUnavailable: wordllama's file is missing or cannot be read.
+        ModelUnavailable: the file of wordllama is missing or cannot be read.
     """
     with _loading:
         return _read_table(dimension)
@@ -115,11 +118,11 @@ def _read_table(dimension: int) -> Vectors:
 
 
 def sum_rows(table: Vectors, tokens: Sequence[Sequence[int]], sums: Vectors) -> None:
-    """Add to each row of ``sums`` the table's rows of that text's tokens.
+    """Add to each row of ``sums`` the table's rows for the tokens of that text.
 
-    Short texts of a batch go together, step by step: first the first token of every text, then the second of every
-    text that has one. Measured on 50,000 short texts: 0.1 s, where ``np.add.reduceat`` takes 0.9 s. Few or long texts
-    go one at a time.
+    Short texts of a batch are added step by step: first the first token of every text, then the second token of every
+    text that has one. This takes 0.1 s for 50,000 short texts. ``np.add.reduceat`` takes 0.9 s. A few texts, and long
+    texts, are added one at a time.
     """
     counts = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
     together = (counts <= STEPWISE_TOKENS) & (len(tokens) > INLINE_TEXTS)
@@ -132,7 +135,7 @@ def sum_rows(table: Vectors, tokens: Sequence[Sequence[int]], sums: Vectors) -> 
 
 
 def _sum_rows_stepwise(table: Vectors, tokens: Sequence[Sequence[int]], counts: NDArray[np.int64]) -> Vectors:
-    """Sum the rows of texts that are sorted by their number of tokens, the longest first."""
+    """Return the sums of rows for texts that are sorted by their number of tokens, the longest first."""
     sums = np.zeros((len(tokens), table.shape[1]), dtype=np.float32)
     flat = np.fromiter(chain.from_iterable(tokens), dtype=np.int64, count=int(counts.sum()))
     starts = np.cumsum(counts) - counts

@@ -1,1 +1,1 @@
-"""The in-memory index of a bank: derived from the store, rebuilt from it at any time, and never the truth."""
+"""The in-memory index of a bank. It is derived from the store and can be rebuilt from it at any time."""

@@ -1,4 +1,4 @@
-"""A bank in memory: what a search reads."""
+"""A bank in memory: the data that a search reads."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from recollect.store.index.row_table import Rows, RowTable
 from recollect.store.index.semantic import Surroundings
 from recollect.store.index.vectors import VectorTable
 
-# Up to here an exact scan is as fast as the graph, finds all of it, and costs a write nothing.
+# Up to this size an exact scan is as fast as the graph, finds every item, and adds no cost to a write.
 GRAPH_FROM_ROWS = 250_000
 
 
 class BankIndex:
-    """Rows, vectors and postings of a bank's items. Not safe for threads: its owner holds a lock.
+    """The rows, vectors and postings of a bank's items. It is not safe for threads: its owner holds a lock.
 
     Args:
-        dimension: of the vectors.
-        graph_from: rows from which unmasked vector searches go through a graph; -1 for never.
+        dimension: the length of the vectors.
+        graph_from: the number of rows from which unmasked vector searches go through a graph. -1 means never.
     """
 
     def __init__(self, dimension: int, graph_from: int = GRAPH_FROM_ROWS) -> None:
@@ -42,17 +42,17 @@ class BankIndex:
         return len(self.table)
 
     def reserve(self, rows: int) -> None:
-        """Make room for so many more vectors at once: growing in steps would copy them several times."""
+        """Make room for ``rows`` more vectors at once. Growing in steps would copy the vectors several times."""
         self.vectors.reserve(rows)
 
     def append(self, batch: RowBatch) -> None:
-        """Add items; an item whose number is known takes the older row's place."""
+        """Add items. An item whose number is known replaces the older row."""
         self.extend((batch,))
 
     def extend(self, batches: Iterable[RowBatch]) -> None:
-        """Add items batch by batch, and derive what depends on all of them once, at the end.
+        """Add items batch by batch. At the end, derive once the data that depends on all of them.
 
-        It works in short steps and pauses between them, so that it can run beside an event loop.
+        It works in short steps and pauses between them, so that it can run next to an event loop.
         """
         first, replaced = len(self.table), set[tuple[int, int]]()
         pauses = Pauses()
@@ -85,20 +85,20 @@ class BankIndex:
 
     @property
     def is_wasteful(self) -> bool:
-        """Whether so many rows are dead that building anew would pay."""
+        """Return true if so many rows are dead that building the index again would pay."""
         return is_wasteful(len(self.table) - int(self.table.alive.view.sum()), len(self.table))
 
     def save_graph(self, path: Path) -> NDArray[np.int64]:
-        """Write the graph to a file; gives the numbers of the items that its points stand for, -1 for dead ones."""
+        """Write the graph to a file. Return the numbers of the items that its points represent, -1 for dead ones."""
         rows = self.vectors.save(path)
         numbers: NDArray[np.int64] = np.where((rows >= 0) & self.table.alive.view[rows], self.table.seq.view[rows], -1)
         return numbers
 
     def load_graph(self, path: Path, points: NDArray[np.int64], items: NDArray[np.int64]) -> bool:
-        """Take a graph from a file, before the first items come; gives whether it is of use.
+        """Read a graph from a file before the first items are added. Return true if the graph is usable.
 
-        ``points`` are what :meth:`save_graph` gave, ``items`` the numbers, ascending, of the items that will come
-        first: those that have not been rewritten since.
+        ``points`` are the numbers that :meth:`save_graph` returned. ``items`` are the numbers, ascending, of the items
+        that will be added first: those that have not been rewritten since.
         """
         places = np.searchsorted(items, points)
         there = np.append(items, -1)[places] == points
@@ -110,10 +110,10 @@ class BankIndex:
     def find_nearest(
         self, vectors: NDArray[np.float32], k: int, floor: float
     ) -> list[tuple[Rows, NDArray[np.float32]]]:
-        """See :meth:`VectorTable.nearest`: only rows of items that hold are found."""
+        """Return the nearest rows of valid items. See :meth:`VectorTable.nearest`."""
         return self.vectors.nearest(vectors, k, floor, self.table.current.view)
 
 
 def is_wasteful(dead: int, rows: int) -> bool:
-    """Whether so many of the rows are dead that building anew would pay."""
+    """Return true if so many of the rows are dead that building the index again would pay."""
     return dead > 1000 and dead > rows // 4

@@ -1,6 +1,6 @@
-"""The two seams between a store and the index in memory: the rows to index, and the items that were found.
+"""The two interfaces between a store and the index in memory: the rows to index, and the items that were found.
 
-A store without a search of its own implements both over its tables, and hands them to
+A store that cannot search by itself implements both over its tables, and gives them to
 :class:`recollect.store.index.memory.MemoryIndex`. All calls come from threads, never from the event loop.
 """
 
@@ -22,8 +22,8 @@ from recollect.store.search import Edges, Refs
 class FeedSnapshot(Protocol):
     """The rows of a bank at one moment.
 
-    ``version`` grows with each write. ``epoch`` changes when items were removed, or all of them have new vectors: an
-    index of another epoch is built anew.
+    ``version`` grows with each write. ``epoch`` changes when items are removed, or when all items get new vectors. An
+    index of another epoch is built again.
     """
 
     @property
@@ -33,32 +33,36 @@ class FeedSnapshot(Protocol):
     def epoch(self) -> int: ...
 
     def batches(self, since: int, upto: int) -> Iterator[RowBatch]:
-        """Yield the items that were written after one version and up to another, in the order of their numbers.
+        """Yield the items that were written after version ``since`` and up to version ``upto``.
 
-        A batch is small enough to be indexed in a few milliseconds: between two batches the event loop gets its turn.
+        They are in the order of their numbers. A batch is small enough to be indexed in a few milliseconds, because the
+        event loop runs between two batches.
         """
         ...
 
     def count(self, since: int, upto: int) -> int:
-        """Return how many items :meth:`batches` would yield, at most; memory is reserved for so many."""
+        """Return the largest number of items that :meth:`batches` would yield.
+
+        The index reserves memory for that number.
+        """
         ...
 
     def numbers(self, upto: int) -> NDArray[np.int64]:
-        """Return the numbers, ascending, of the items that were not written again after a version."""
+        """Return the numbers, ascending, of the items that were not written again after the version ``upto``."""
         ...
 
 
 class RowFeed(Protocol):
-    """Gives the rows of a bank to an index that keeps itself up to date."""
+    """The source of rows for an index that keeps itself up to date."""
 
     def snapshot(self) -> AbstractContextManager[FeedSnapshot]: ...
 
 
 class ItemSource(Protocol):
-    """Gives what a search needs beside the index; items are named by their numbers."""
+    """The source of what a search needs in addition to the index. Items are named by their numbers."""
 
     def load(self, numbers: Sequence[int]) -> list[tuple[int, Item]]:
-        """Return numbers and items in that order; items that are gone are left out."""
+        """Return numbers and items in the order of ``numbers``. Items that were removed are left out."""
         ...
 
     def ids_of(self, numbers: Sequence[int]) -> dict[int, str]:
@@ -66,20 +70,23 @@ class ItemSource(Protocol):
         ...
 
     def hidden_by(self, ids: Collection[str]) -> list[int]:
-        """Return the numbers of the items that have one of these ids, or came from a message that has one."""
+        """Return the numbers of the items with one of these ids, and of those that came from a message with one."""
         ...
 
     def holding(self, phrases: Sequence[str]) -> list[int]:
-        """Return the numbers of items that hold one of these phrases word for word, in any case; 1,000 at most."""
+        """Return the numbers of items that contain one of these phrases word for word, in upper or lower case.
+
+        There are at most 1,000.
+        """
         ...
 
     def edges(self, refs: Refs) -> Edges:
-        """Return the links of items, in both directions, each from one of these items to another."""
+        """Return the links of items in both directions. Each edge leads from one of these items to another item."""
         ...
 
     def linked(self, items: Sequence[str], kinds: Sequence[LinkKind]) -> list[tuple[int, float]]:
-        """Return the items that links of these kinds join to any of these (ids), each with its heaviest weight.
+        """Return the items that links of these kinds connect to any of these items (ids), with the heaviest weight.
 
-        The items themselves are left out.
+        The given items themselves are left out.
         """
         ...

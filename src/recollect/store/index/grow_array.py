@@ -1,4 +1,4 @@
-"""An array that grows at its end without being copied at each write."""
+"""An array that grows at its end without a copy at each write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ T = TypeVar("T", bound=np.generic)
 
 
 class GrowArray(Generic[T]):
-    """A numpy array of shape ``(n, *tail)`` whose capacity doubles, so that appending costs what is appended."""
+    """A numpy array of shape ``(n, *tail)`` that can grow at its end.
+
+    Its capacity doubles, so that the cost of appending depends only on the appended entries.
+    """
 
     def __init__(self, dtype: DTypeLike, tail: tuple[int, ...] = ()) -> None:
         self._data: NDArray[Any] = np.empty((0, *tail), dtype=dtype)
@@ -22,7 +25,7 @@ class GrowArray(Generic[T]):
 
     @property
     def view(self) -> NDArray[T]:
-        """What has been appended so far; a view, so that writing to it writes to the array."""
+        """Return the entries that were appended so far. It is a view: writing to it writes to the array."""
         return self._data[: self._size]
 
     def append(self, block: NDArray[T]) -> None:
@@ -33,7 +36,7 @@ class GrowArray(Generic[T]):
         self._size = needed
 
     def reserve(self, count: int) -> None:
-        """Make room for so many more entries, where they would not fit into twice the capacity."""
+        """Make room for ``count`` more entries, if they would not fit into twice the capacity."""
         if self._size + count > 2 * len(self._data):
             self._resize(self._size + count)
 

@@ -1,4 +1,4 @@
-"""One question's view of a bank: the index ranks, the store gives links, phrases and items."""
+"""The view of a bank for one question: the index ranks, and the store provides links, phrases and items."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ INLINE_ROWS = 20_000
 class IndexedSearch:
     """Implements :class:`recollect.store.search.Search` over the index in memory.
 
-    Over a small bank a scan takes less than handing it to a thread would: it is done at once, unless somebody else
-    uses the index just then. Over a larger one it goes to a thread, so that the event loop stays free.
+    In a small bank, a scan takes less time than passing it to a thread. So it is done at once, unless another thread is
+    using the index. In a larger bank it is done in a thread, so that the event loop stays free.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class IndexedSearch:
         return _select_edges(edges, np.flatnonzero(_heaviest(edges, limit)))
 
     def _are_open(self, edges: Edges) -> NDArray[np.bool_]:
-        """Return which edges lead to an item in scope, and stay in their tier."""
+        """Return which edges lead to an item in scope. With tiers, both ends must be in the same tier."""
         with self._live.locked():
             origins, targets = self._rows(edges.origins), self._rows(edges.targets)
             tiers = self._search.tiers_of(np.maximum(targets, 0))
@@ -135,7 +135,7 @@ def _select_edges(edges: Edges, at: NDArray[np.intp]) -> Edges:
 
 
 def _heaviest(edges: Edges, limit: int) -> NDArray[np.bool_]:
-    """Which edges are among the ``limit`` heaviest of their origin."""
+    """Return which edges are among the ``limit`` heaviest of their origin."""
     order = np.lexsort((edges.targets, -edges.weights, edges.origins))
     _, starts = np.unique(edges.origins[order], return_index=True)
     firsts = np.repeat(starts, np.diff(np.append(starts, len(order))))
@@ -145,13 +145,16 @@ def _heaviest(edges: Edges, limit: int) -> NDArray[np.bool_]:
 
 
 def load_in_scope(items: ItemSource, numbers: Sequence[int], scope: Scope) -> list[tuple[int, Item]]:
-    """Return numbers and items in that order; in a scope with a moment, items as they were then."""
+    """Return numbers and items in the order of ``numbers``.
+
+    If the scope has a moment, return the items as they were then.
+    """
     loaded, then = items.load(numbers), scope.as_of
     return loaded if then is None else [(number, item.as_of(then)) for number, item in loaded]
 
 
 def row_scope(items: ItemSource, scope: Scope) -> RowScope:
-    """Return a scope in the index's terms."""
+    """Return a scope in the terms of the index."""
     return RowScope(
         kinds=tuple(kind.value for kind in scope.kinds),
         sessions=scope.sessions,

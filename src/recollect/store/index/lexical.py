@@ -1,4 +1,4 @@
-"""BM25 over an item's exchange, its passage and its session, from one set of postings."""
+"""Score items by BM25 over their exchange, their passage and their session, from one set of postings."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ _DENSE = 6
 
 @dataclass(frozen=True, slots=True)
 class TextLengths:
-    """One kind of text to score: how many there are, and how much the length of each holds back its score."""
+    """The texts of one kind that are scored: their number, and how much the length of each text reduces its score."""
 
     count: int
     penalty: Floats
 
     @classmethod
     def from_lengths(cls, lengths: Floats, count: int) -> TextLengths:
-        """From the number of terms of each text."""
+        """Return the documents for texts of these lengths in terms."""
         mean = float(lengths.sum()) / count or 1.0
         return cls(count, (K1 * (1 - B + B * lengths / mean)).astype(np.float32))
 
 
 class LexicalLengths:
-    """The exchanges, passages and sessions that rows stand for; derived anew after a write.
+    """The exchanges, passages and sessions of rows, with their lengths. They are derived again after a write.
 
-    ``exchanges`` and ``passages`` are the rows for which a row's words count: itself and the reply to it, itself and
-    its neighbours. Of shape ``(rows, n)``, with the number of rows where there is nobody; of numpy's own type for
-    places, since converting them at each question would take most of its time.
+    ``exchanges`` and ``passages`` are the rows for which a row's words count. In an exchange, these are the row and the
+    reply to it. In a passage, these are the row and its neighbours. The shape is ``(rows, n)``, and the number of rows
+    stands for a missing neighbour. The type is numpy's index type, because converting the arrays at each question would
+    take most of its time.
     """
 
     def __init__(self, table: RowTable) -> None:
@@ -59,7 +60,7 @@ class LexicalLengths:
 
 
 class LexicalScan:
-    """The three lexical signals of every row for one question: float32 of shape ``(rows,)`` each."""
+    """The three lexical signals of every row for one question, each float32 of shape ``(rows,)``."""
 
     def __init__(self, table: RowTable, postings: Postings, lengths: LexicalLengths, terms: NDArray[np.uint32]) -> None:
         exchange, passage, session = (
@@ -82,7 +83,7 @@ class LexicalScan:
 
 
 class _TextScorer:
-    """BM25 over one kind of text, as a share of the most that the question's terms could give."""
+    """The BM25 scores of one kind of text, as a share of the highest score that the question's terms could reach."""
 
     def __init__(self, documents: TextLengths) -> None:
         self._documents = documents
@@ -91,8 +92,8 @@ class _TextScorer:
 
     def add(self, rows: Places | Rows, counts: NDArray[np.float64]) -> None:
         frequency = np.bincount(rows, weights=counts, minlength=len(self._scores))[: len(self._scores)]
-        # A term that is in many texts is scored for all of them: picking would cost more than it saves. (To look for
-        # what is not 0 takes numpy ten times as long among numbers as among truth values.)
+        # A term that is in many texts is scored for all texts, because selecting would cost more than it saves.
+        # (numpy needs ten times as long to find nonzero numbers as to find true values.)
         found = slice(None) if len(rows) * _DENSE > len(frequency) else np.flatnonzero(frequency > 0)
         tf = frequency[found].astype(np.float32)
         having = int(np.count_nonzero(tf))
@@ -105,7 +106,7 @@ class _TextScorer:
 
 
 def _pair_exchanges(table: RowTable) -> Places:
-    """Each row and the reply to it; a row that holds its answer has none."""
+    """Return each row and the reply to it. A following row that contains its own answer is not a reply."""
     rows = np.arange(len(table))
     after = table.following.view
     replies = (after >= 0) & ~table.answered.view[after]
@@ -113,11 +114,11 @@ def _pair_exchanges(table: RowTable) -> Places:
 
 
 def _spread_occurrences(reach: Places, rows: Places, counts: NDArray[np.float64]) -> tuple[Places, NDArray[np.float64]]:
-    """Occurrences as they count for every row that they reach."""
-    # All rows are there, so that nothing is clipped: numpy only looks up faster where it need not check.
+    """Return each occurrence once for every row for which it counts."""
+    # All rows exist, so that nothing is clipped. numpy is faster in this mode, because it does not check the rows.
     return reach.take(rows, axis=0, mode="clip").ravel(), np.repeat(counts, reach.shape[1])
 
 
 def _gather(values: Floats, at: Rows) -> Floats:
-    """``values[at]``, and 0 where ``at`` is -1."""
+    """Return ``values[at]``, and 0 where ``at`` is -1."""
     return np.where(at >= 0, values[at], np.float32(0)) if len(values) else values

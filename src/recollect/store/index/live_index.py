@@ -1,4 +1,4 @@
-"""The index of a bank, brought up to date before each use, whoever writes to the bank."""
+"""Keep the index of a bank up to date: read the new rows before each use, whichever process wrote them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ _log = logging.getLogger(__name__)
 
 
 class LiveIndex:
-    """Reads what is new in the feed before each use, so that the index is right when another process writes.
+    """The index of a bank.
+
+    It reads the new rows of the feed before each use, so that it is right if another process writes.
 
     Args:
-        feed: gives the rows.
-        dimension: of the vectors.
-        graph: the file in which the graph is kept from ``graph_from`` rows on; ``None`` for none.
-        graph_from: rows from which unmasked vector searches go through a graph; -1 for never.
+        feed: the source of the rows.
+        dimension: the length of the vectors.
+        graph: the file in which the graph is stored from ``graph_from`` rows on, or ``None`` for no file.
+        graph_from: the number of rows from which unmasked vector searches go through a graph. -1 means never.
     """
 
     def __init__(self, feed: RowFeed, dimension: int, graph: SavedGraph | None, graph_from: int) -> None:
@@ -37,20 +39,20 @@ class LiveIndex:
 
     @contextmanager
     def locked_index(self) -> Iterator[BankIndex]:
-        """Hold the lock and give the index, up to date with the feed. It may take long: call it in a thread."""
+        """Hold the lock and yield the index, up to date with the feed. This may take long, so call it in a thread."""
         with self._lock:
             self._catch_up()
             yield self._index
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock, for a caller who got the index from :meth:`locked_index` before."""
+        """Hold the lock, for a caller that got the index from :meth:`fresh` before."""
         with self._lock:
             yield
 
     @contextmanager
     def try_locked(self) -> Iterator[bool]:
-        """Hold the lock if nobody else does, without waiting; give whether it is held."""
+        """Hold the lock if no other thread holds it, without waiting. Yield true if it is held."""
         taken = self._lock.acquire(blocking=False)
         try:
             yield taken
@@ -59,10 +61,10 @@ class LiveIndex:
                 self._lock.release()
 
     def save_graph(self) -> None:
-        """Keep the graph in its file, if the bank is large enough to have one.
+        """Write the graph to its file, if the bank is large enough to have one.
 
-        The graph is derived: where it cannot be kept, it is made anew the next time. A graph that holds what another
-        process has forgotten since is not kept.
+        The graph is derived. If it cannot be saved, it is built again the next time. A graph is not saved if it
+        contains items that another process has forgotten since.
         """
         with self._lock, suppress(Exception):
             if self._graph is None or not self._index.vectors.approximate or self._is_outdated():
@@ -82,7 +84,7 @@ class LiveIndex:
                 self._begin_anew(snapshot)
             try:
                 self._extend(snapshot, self._version, version)
-            except BaseException:  # some of the rows are in the index and not linked: the next use begins anew
+            except BaseException:  # some rows are in the index but not linked: the next use builds it again
                 self._epoch = -1
                 raise
             self._version = version
@@ -91,7 +93,7 @@ class LiveIndex:
     def _begin_anew(self, snapshot: FeedSnapshot) -> None:
         self._index, self._version, self._epoch = BankIndex(self._dimension, self._graph_from), 0, snapshot.epoch
         saved = 0 if self._graph is None else self._graph.load(self._index, snapshot)
-        if saved:  # what has been written since is added to the graph, and so comes after what the graph holds
+        if saved:  # later rows are added to the graph, so they must come after the rows that are in it
             self._extend(snapshot, 0, saved)
             self._version = saved
 
@@ -100,7 +102,7 @@ class LiveIndex:
         self._index.extend(snapshot.batches(since, upto))
 
     def _warn_once(self) -> None:
-        """Log that the bank has outgrown exact search, the first time that it has."""
+        """Log, only once, that the bank has become too large for exact search."""
         note = self._index.vectors.note
         if note and not self._warned:
             self._warned = True

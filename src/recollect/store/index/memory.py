@@ -1,4 +1,4 @@
-"""The search of a store that has none of its own: an index in memory, fed with the store's rows."""
+"""The search for stores that cannot search by themselves: an index in memory that reads the store's rows."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from recollect.store.search import TriplePage
 
 
 class IndexedRows(RowFeed, ItemSource, Protocol):
-    """What a store gives the index: its rows, and its items by their numbers."""
+    """The data that a store gives to the index: its rows, and its items by their numbers."""
 
 
 class MemoryIndex:
-    """Implements :class:`recollect.store.search.SearchIndex`, and what a store of triples needs.
+    """Implements :class:`recollect.store.search.SearchIndex`, and the methods that a store of triples needs.
 
     Args:
         rows: the store's tables.
-        dimension: of the vectors.
-        graph: where the graph of a large bank is kept; ``None`` for nowhere.
-        graph_from: rows from which vector searches go through a graph; -1 for never.
+        dimension: the length of the vectors.
+        graph: the file in which the graph of a large bank is stored, or ``None`` for no file.
+        graph_from: the number of rows from which vector searches go through a graph. -1 means never.
     """
 
     def __init__(
@@ -61,21 +61,24 @@ class MemoryIndex:
         return await asyncio.to_thread(self._nearest, vectors, k, floor)
 
     async def triples(self, pattern: TriplePattern, scope: Scope, page: TriplePageRequest) -> TriplePage:
-        """Return a page of the triples in scope that fit a pattern."""
+        """Return a page of the triples in scope that match a pattern."""
         return await asyncio.to_thread(self._triples, pattern, scope, page)
 
     async def count_triples(self, pattern: TriplePattern, scope: Scope, aggregation: Aggregation) -> int:
-        """Return how many triples in scope fit, or how many subjects or objects they have."""
+        """Return the number of matching triples in scope, or the number of their different subjects or objects."""
         return await asyncio.to_thread(self._count_triples, pattern, scope, aggregation)
 
     async def linked(
         self, items: Sequence[str], kinds: Sequence[LinkKind], scope: Scope, limit: int | None
     ) -> list[tuple[Item, float]]:
-        """Return the items in scope that links join to any of these, with the heaviest weight, the heaviest first."""
+        """Return the items in scope that links connect to any of these items, the heaviest first, with weights.
+
+        The weight of an item is that of its heaviest link.
+        """
         return await asyncio.to_thread(self._read_linked, items, kinds, scope, limit)
 
     def save(self) -> None:
-        """Keep the graph of a large bank in its file."""
+        """Write the graph of a large bank to its file."""
         self.live.save_graph()
 
     def _speakers(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What the index needs to know of items."""
+"""The columns that the index needs of items."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ FOREVER = int(np.iinfo(np.int64).max)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowBatch:
-    """Items as columns, ``n`` rows each.
+    """Items as columns, with ``n`` rows each.
 
-    ``seqs``: int64, the store's numbers of the items. ``kinds``, ``sessions``, ``speakers``: their names. ``orders``:
-    int64, the place in the session. ``mentioned``, ``recorded``, ``superseded``: int64 microseconds, the last
-    :data:`FOREVER` for an item that holds. ``asks``, ``answered``: bool.
-    ``vectors``: float32 ``(n, dimension)``. ``terms``: uint32, all rows' terms joined; ``lengths``: int32, how many
-    each row has. ``spans``: int64 ``(m, 3)``: row within the batch, start and end in microseconds of a time it speaks
-    of. ``validity``: int64 ``(n, 4)``: the edges of its start and of its end
-    (:class:`recollect.domain.validity.Validity`). ``triple_rows``: int64 ``(t,)``: rows within the batch that are
-    triples; ``phrases``: the keys of their phrases, the subject, predicate and object of each, one after another.
+    - ``seqs``: int64, the store's numbers of the items.
+    - ``kinds``, ``sessions``, ``speakers``: their names.
+    - ``orders``: int64, the position in the session.
+    - ``mentioned``, ``recorded``, ``superseded``: int64 microseconds. ``superseded`` is :data:`FOREVER` for a valid
+      item.
+    - ``asks``, ``answered``: bool.
+    - ``vectors``: float32 ``(n, dimension)``.
+    - ``terms``: uint32, the terms of all rows in one array. ``lengths``: int32, the number of terms of each row.
+    - ``spans``: int64 ``(m, 3)``: a row of the batch, and start and end in microseconds of a time that it speaks of.
+    - ``held``: int64 ``(n, 4)``: the edges of its start and of its end (:class:`recollect.domain.held.Held`).
+    - ``stating``: int64 ``(t,)``: the rows of the batch that are triples.
+    - ``phrases``: the keys of the triples' phrases: subject, predicate and object of each, one triple after another.
     """
 
     seqs: NDArray[np.int64]

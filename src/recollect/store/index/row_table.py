@@ -1,4 +1,4 @@
-"""The columns of the index: one row an item, and who stands next to whom."""
+"""The columns of the index, with one row for each item, and the neighbours of each row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rows = NDArray[np.int32]
 
 
 class NameCodes:
-    """Names as small integers, given in the order in which they are first seen."""
+    """Names as small integers, numbered in the order in which they are first seen."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
@@ -26,7 +26,7 @@ class NameCodes:
         return np.fromiter(map(codes.__getitem__, names), dtype=np.int32, count=len(names))
 
     def find(self, names: Iterable[str]) -> list[int]:
-        """The codes of those names that are known."""
+        """Return the codes of those names that are known."""
         return [self._codes[name] for name in names if name in self._codes]
 
     def names(self) -> tuple[str, ...]:
@@ -37,12 +37,12 @@ class NameCodes:
 
 
 class RowTable:
-    """Columns over all rows; a row that was replaced or removed stays, no longer ``alive``.
+    """Columns over all rows. A row that was replaced or removed stays, but is no longer ``alive``.
 
-    ``current`` are the live rows of items that hold; one that was superseded is alive, for who asks about the past.
-    ``previous`` and ``following`` hold the neighbouring row of the same kind in the same session, or -1. ``held`` is
-    int64 ``(rows, 4)`` (:class:`recollect.store.index.row_batch.RowBatch`). ``triple`` is int32 ``(rows, 3)``: the
-    codes of a triple's subject, predicate and object, -1 for what is none.
+    ``current`` are the live rows of valid items. The row of a superseded item is alive, because a question may be about
+    the past. ``previous`` and ``following`` are the neighbouring rows of the same kind in the same session, or -1.
+    ``held`` is int64 ``(rows, 4)`` (:class:`recollect.store.index.batch.RowBatch`). ``triple`` is int32 ``(rows, 3)``:
+    the codes of a triple's subject, predicate and object, or -1 for a row that is not a triple.
     """
 
     def __init__(self) -> None:
@@ -72,9 +72,9 @@ class RowTable:
         return len(self.seq)
 
     def append(self, batch: RowBatch) -> set[tuple[int, int]]:
-        """Add a batch of rows; return the chains (kind and session) that lost a row to it.
+        """Add a batch of rows. Return the chains (kind and session) that lost a row because of it.
 
-        The new rows have no neighbours before :meth:`link` is called.
+        The new rows have no neighbours until :meth:`link` is called.
         """
         first = len(self)
         count = len(batch.seqs)
@@ -106,9 +106,10 @@ class RowTable:
         return replaced
 
     def link(self, first: int, replaced: set[tuple[int, int]]) -> Rows:
-        """Link the rows from ``first`` on to their neighbours; return these and all others whose neighbours changed.
+        """Link the rows from ``first`` on to their neighbours.
 
-        ``replaced`` are the chains that lost rows to them.
+        Return these rows and all others whose neighbours changed. ``replaced`` are the chains in which the new rows
+        replaced older ones.
         """
         new = np.arange(first, len(self), dtype=np.int32)
         new = new[self.alive.view[first:]]
@@ -117,12 +118,15 @@ class RowTable:
         return np.flatnonzero(touched).astype(np.int32)
 
     def rows_of(self, seqs: NDArray[np.int64]) -> Rows:
-        """The live rows of items in their order, -1 for an unknown one."""
+        """Return the live rows of items in the order of ``seqs``, with -1 for an unknown item."""
         known = seqs < len(self._row_of)
         return np.where(known, self._row_of.view[np.where(known, seqs, 0)], -1) if len(self) else np.full(len(seqs), -1)
 
     def neighbours_of(self, rows: Rows, reach: int) -> NDArray[np.int32]:
-        """Each row with its neighbours: shape ``(len(rows), 2 * reach + 1)``, oldest first, -1 where there is none."""
+        """Return each row with its neighbours, oldest first: shape ``(len(rows), 2 * reach + 1)``.
+
+        -1 stands for a missing neighbour.
+        """
         grid = np.full((len(rows), 2 * reach + 1), -1, dtype=np.int32)
         grid[:, reach] = rows
         for step, pointer in ((-1, self.previous.view), (1, self.following.view)):
@@ -133,7 +137,7 @@ class RowTable:
         return grid
 
     def _retire_rows(self, seqs: NDArray[np.int64]) -> set[tuple[int, int]]:
-        """Rows that the new ones replace are no longer alive; gives the chains they leave a hole in."""
+        """Mark the rows that the new ones replace as no longer alive. Return the chains that lose a row."""
         missing = int(seqs.max()) + 1 - len(self._row_of)
         if missing > 0:
             self._row_of.append(np.full(missing, -1, dtype=np.int32))
@@ -144,7 +148,10 @@ class RowTable:
         return set(chains)
 
     def _link_neighbours(self, new: Rows, replaced: set[tuple[int, int]]) -> Rows:
-        """Link new rows to their neighbours; chains that do not simply grow at their end are sorted anew."""
+        """Link new rows to their neighbours. Return all rows that were linked.
+
+        A chain that does not simply grow at its end is sorted again.
+        """
         kinds, sessions, orders = self.kind.view, self.session.view, self.order.view
         by_chain: dict[tuple[int, int], list[int]] = {}
         for row, kind, session in zip(new.tolist(), kinds[new].tolist(), sessions[new].tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""The graph of a large bank in a file beside it, with a note that says what the graph was made from."""
+"""The graph of a large bank in a file, next to a note that describes from which state of the bank it was made."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recollect.store.index.feed import FeedSnapshot
 
 @dataclass(frozen=True, slots=True)
 class SavedGraph:
-    """The file of a graph. A file that does not fit the bank is not used."""
+    """The file of a graph. The file is not used if it does not fit the bank."""
 
     path: Path
 
@@ -43,9 +43,10 @@ class SavedGraph:
         self._note_path.write_text(json.dumps(note), "utf-8")
 
     def load(self, index: BankIndex, snapshot: FeedSnapshot) -> int:
-        """Give the graph to an index without rows; return the version it was made from, 0 where it is of no use.
+        """Read the graph into an index without rows.
 
-        The caller then adds the rows up to that version; the index adds those written since to the graph.
+        Return the version from which it was made, or 0 if it is not usable. The caller then adds the rows up to that
+        version. The index adds later rows to the graph.
         """
         if not self.path.exists():
             return 0
@@ -55,7 +56,7 @@ class SavedGraph:
             whole = note["digest"] == _digest(self.path, points)
         except (OSError, ValueError, KeyError, TypeError):
             return 0
-        # Reading a damaged graph would not fail: it would end the process.
+        # Reading a damaged graph raises no error: it ends the process.
         if not whole or epoch != snapshot.epoch:
             return 0
         fits = index.load_graph(self.path, np.frombuffer(points, dtype="<i8"), snapshot.numbers(version))
@@ -63,7 +64,7 @@ class SavedGraph:
 
 
 def _digest(graph: Path, points: bytes) -> str:
-    """Return a checksum of a saved graph and of the items that its points stand for."""
+    """Return a checksum of a saved graph and of the items that its points represent."""
     with graph.open("rb") as opened:
         digest = hashlib.file_digest(opened, "blake2b")
     digest.update(points)

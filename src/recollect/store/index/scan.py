@@ -1,4 +1,4 @@
-"""One question against the index: hits of the arms, and the signals of candidates."""
+"""Search the index for one question: the hits of the arms, and the signals of candidates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GRAPH_OVERSAMPLE = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowScope:
-    """A scope in the index's terms: ``hidden`` are numbers of items that must not come back."""
+    """A scope in the terms of the index. ``hidden`` are numbers of items that must not be returned."""
 
     kinds: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
@@ -46,15 +46,15 @@ RankedRows = tuple[Rows, Floats]
 
 
 class IndexSearch:
-    """Scans the index for one probe. Scans are made once and shared by the arms and tiers. Not safe for threads.
+    """Scans the index for one probe. The arms and tiers share the scans. It is not safe for threads.
 
     Args:
         index: the bank in memory.
         probe: the question.
-        scope: which rows may come back.
-        weights: of the signals.
-        tiers: sets of kinds, each of which is ranked by itself; the kinds of the scope do not count then. Without any,
-            all that is in scope is one tier.
+        scope: the rows that may be returned.
+        weights: the weights of the signals.
+        tiers: sets of kinds, each of which is ranked separately. The kinds of the scope are then ignored. Without
+            tiers, everything in scope is one tier.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class IndexSearch:
     def semantic(self, k: int) -> list[RankedRows]:
         """Return, for each tier, the ``k`` rows nearest in meaning, by the row and its surroundings.
 
-        Without vectors no row is near.
+        If the question has no vector, no row is returned.
         """
         self._rescan_if_changed()
         if not self._probe.has_vector:
@@ -100,16 +100,16 @@ class IndexSearch:
         if self._cosines_of_all is None:
             self.set_cosines(compute_cosines(self._index.vectors.matrix, self._probe.vector))
         assert self._cosines_of_all is not None
-        if self._nearest is None or self._nearest[0] < k:  # the graph arm begins with the first of the semantic arm's
+        if self._nearest is None or self._nearest[0] < k:  # kept, because the graph arm starts from the first of them
             own, near = self._cosines_of_all
             self._nearest = k, self._select_best(own if near is None else self._combine_meaning(own, near), k)
         return [(rows[:k], scores[:k]) for rows, scores in self._nearest[1]]
 
     def vectors_to_compare(self) -> Floats | None:
-        """What :meth:`semantic` would compare with the question: a view, or ``None`` where nothing is left to do.
+        """Return the vectors that :meth:`semantic` would compare with the question, as a view.
 
-        The comparing takes longest and changes nothing; whoever owns the lock can do it without holding it, and give
-        the cosines to :meth:`set_cosines`.
+        Return ``None`` if nothing is left to compare. The comparison takes longest and changes nothing. So the owner of
+        the lock can release it, compare, and pass the cosines to :meth:`compared`.
         """
         self._rescan_if_changed()
         if not self._probe.has_vector or self._cosines_of_all is not None:
@@ -118,13 +118,13 @@ class IndexSearch:
         return None if through_graph else self._index.vectors.matrix
 
     def set_cosines(self, own: Floats) -> None:
-        """Take every row's cosine; those of fewer rows than there are by now are of no use."""
+        """Take the cosine of every row. They are ignored if the index has got more rows since."""
         if len(own) == len(self._index):
             near = self._index.surroundings.all_cosines(self._index.table, own) if self._weights.surroundings else None
             self._cosines_of_all = own, near
 
     def lexical(self, k: int) -> list[RankedRows]:
-        """Return, for each tier, the ``k`` rows that share most words with the question.
+        """Return, for each tier, the ``k`` rows that share the most words with the question.
 
         A row's words are those of its exchange, its passage and its session.
         """
@@ -135,9 +135,9 @@ class IndexSearch:
         return [(rows[found > 0], found[found > 0]) for rows, found in self._select_best(scores, k)]
 
     def temporal(self, k: int) -> list[RankedRows]:
-        """Return, for each tier, the ``k`` rows nearest to the middle of the time asked about.
+        """Return, for each tier, the ``k`` rows nearest to the middle of the time in the question.
 
-        They are among those that overlap it (equations 13, 14).
+        Only rows that overlap this time are returned (equations 13, 14).
         """
         self._rescan_if_changed()
         near = self._scan_time()
@@ -146,7 +146,10 @@ class IndexSearch:
         return [(rows[found > 0], found[found > 0]) for rows, found in self._select_best(near, k)]
 
     def signals(self, rows: Rows, *, phrases: Rows, graph: Floats) -> Signals:
-        """Every signal of candidates. ``phrases``: rows that hold a quoted phrase; ``graph``: their activations."""
+        """Return every signal of the candidates.
+
+        ``phrases`` are the rows that contain a quoted phrase. ``graph`` are the activations of the candidates.
+        """
         self._rescan_if_changed()
         table, probe, scan = self._index.table, self._probe, self._scan_lexical()
         own, near = self._compute_cosines(rows)
@@ -167,7 +170,7 @@ class IndexSearch:
         )
 
     def tiers_of(self, rows: Rows) -> NDArray[np.int8]:
-        """Return the place of each row's tier, -1 for a row that the scope does not let through."""
+        """Return the position of each row's tier, or -1 for a row that is out of scope."""
         self._rescan_if_changed()
         places = np.full(len(rows), -1, dtype=np.int8)
         for place, mask in enumerate(self._by_tier()):
@@ -175,17 +178,17 @@ class IndexSearch:
         return places
 
     def mask_within_time(self, rows: Rows) -> NDArray[np.bool_]:
-        """Which rows overlap the time asked about; all, when none is."""
+        """Return which rows overlap the time in the question. If the question has no time, return true for all rows."""
         self._rescan_if_changed()
         near = self._scan_time()
         return np.ones(len(rows), dtype=np.bool_) if near is None else near[rows] > 0
 
     def _mask_visible(self) -> NDArray[np.bool_]:
-        """Which rows the scope lets through: bool of shape ``(rows,)``."""
+        """Return which rows are in scope: bool of shape ``(rows,)``."""
         return self._index.table.current.view if self._open is None else self._open
 
     def _by_tier(self) -> list[NDArray[np.bool_]]:
-        """Return, for each tier, which rows may come back: bool of shape ``(rows,)``."""
+        """Return, for each tier, which rows may be returned: bool of shape ``(rows,)``."""
         if self._masks is None:
             visible, table = self._mask_visible(), self._index.table
             codes = [table.kinds.find(kinds) for kinds in self._tiers]
@@ -193,7 +196,10 @@ class IndexSearch:
         return self._masks
 
     def _rescan_if_changed(self) -> None:
-        """Scan anew where rows have come to the index since: others write to it while a question is being answered."""
+        """Discard the scans if rows were added to the index since.
+
+        Others write to it while a question is being answered.
+        """
         if len(self._index) == self._rows_seen:
             return
         self._rows_seen = len(self._index)
@@ -211,7 +217,7 @@ class IndexSearch:
         return self._scan
 
     def _scan_time(self) -> Floats | None:
-        """How near every row is to the time asked about; ``None`` where no time is."""
+        """Return how near every row is to the time in the question, or ``None`` if the question has no time."""
         if self._proximity is None and self._probe.during is not None:
             self._proximity = compute_proximity(self._index, self._probe.during)
         return self._proximity
@@ -228,7 +234,7 @@ class IndexSearch:
 
 
 def select_best(scores: Floats, mask: NDArray[np.bool_], k: int) -> RankedRows:
-    """Return the ``k`` best of the rows that a mask lets through."""
+    """Return the ``k`` best of the rows that a mask allows."""
     closed = ~mask
     if closed.any():
         scores = np.where(closed, np.float32(-np.inf), scores)
@@ -238,12 +244,12 @@ def select_best(scores: Floats, mask: NDArray[np.bool_], k: int) -> RankedRows:
 
 
 def _flag_members(values: NDArray[np.int32], some: Sequence[int] | Rows) -> Floats:
-    """1 for each value that is one of some, and 0 for the others."""
+    """Return 1 for each value that is in ``some``, and 0 for the others."""
     return np.isin(values, some).astype(np.float32) if len(some) else np.zeros(len(values), dtype=np.float32)
 
 
 def _score_timeliness(proximities: Floats | None, rows: Rows) -> Floats:
-    """How well rows fit a time: half for lying in it at all, half for being near its middle."""
+    """Return how well rows fit a time: one half for overlapping it, and up to one half for being near its middle."""
     if proximities is None:
         return np.zeros(len(rows), dtype=np.float32)
     near = proximities[rows]
@@ -251,9 +257,10 @@ def _score_timeliness(proximities: Floats | None, rows: Rows) -> Floats:
 
 
 def mask_allowed(index: BankIndex, scope: RowScope) -> NDArray[np.bool_]:
-    """Which rows a scope lets through: bool of shape ``(rows,)``.
+    """Return which rows are in scope: bool of shape ``(rows,)``.
 
-    Those that hold, or, where it asks about a moment, those that were recorded and not superseded by then.
+    Without a moment in the scope, only valid rows are in scope. With one, the rows that were recorded and not
+    superseded by then are in scope.
     """
     table = index.table
     if scope.recorded_by is None:
@@ -279,10 +286,10 @@ def mask_allowed(index: BankIndex, scope: RowScope) -> NDArray[np.bool_]:
 
 
 def compute_proximity(index: BankIndex, during: Interval) -> Floats:
-    """How near each row is to the middle of a time: 1 at the middle, towards 0 at its ends, 0 outside.
+    """Return how near each row is to the middle of a time: 1 at the middle, towards 0 at its ends, 0 outside.
 
-    A row stands where its words say that things happened, and at the moment it was said, whichever is nearer
-    (Hindsight, equations 13 and 14). An event that reaches beyond the range counts a little, never nothing.
+    A row counts at the times that its words speak of and at the moment when it was said, whichever is nearer
+    (Hindsight, equations 13 and 14). An event that reaches beyond the range counts a little, never 0.
     """
     start = -FOREVER if during.start is None else to_micros(during.start)
     end = FOREVER if during.end is None else to_micros(during.end)

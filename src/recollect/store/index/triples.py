@@ -1,4 +1,4 @@
-"""Triples of an index by their phrases and times (REMem, figure 8)."""
+"""Find the triples of an index by their phrases and times (REMem, figure 8)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COUNTED = {Aggregation.SUBJECTS: _SUBJECT, Aggregation.OBJECTS: _OBJECT}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriplePageRequest:
-    """Which of the triples that fit: in an order, from a place on, at most so many."""
+    """A page of the matching triples: their order, the position of the first one, and the largest number of them."""
 
     ordering: Ordering | None = None
     limit: int | None = None
@@ -30,7 +30,7 @@ class TriplePageRequest:
 
 
 def find_triple_rows(index: BankIndex, pattern: TriplePattern, scope: RowScope) -> TripleRows:
-    """The rows of the triples in scope that fit a pattern: int64 of shape ``(n,)``, ascending."""
+    """Return the rows of the triples in scope that match a pattern: int64 of shape ``(n,)``, ascending."""
     codes = index.table.triple.view
     mask = codes[:, _SUBJECT] >= 0
     for place, phrases in (
@@ -45,7 +45,7 @@ def find_triple_rows(index: BankIndex, pattern: TriplePattern, scope: RowScope) 
 
 
 def select_page(table: RowTable, rows: TripleRows, page: TriplePageRequest) -> TripleRows:
-    """The rows of a page, in order; see :meth:`recollect.store.protocol.StoreReader.triples`."""
+    """Return the rows of a page, in order. See :meth:`recollect.store.capabilities.TripleReader.triples`."""
     held = table.held.view[rows]
     match page.ordering:
         case None:
@@ -60,7 +60,7 @@ def select_page(table: RowTable, rows: TripleRows, page: TriplePageRequest) -> T
 
 
 def count_triple_rows(table: RowTable, rows: TripleRows, aggregation: Aggregation) -> int:
-    """How many rows, or how many subjects or objects they have, each once."""
+    """Return the number of rows, or the number of different subjects or objects that they have."""
     place = _COUNTED.get(aggregation)
     return len(rows) if place is None else len(np.unique(table.triple.view[rows, place]))
 
@@ -70,9 +70,9 @@ def _match_codes(column: NDArray[np.int32], codes: Sequence[int]) -> NDArray[np.
 
 
 def _select_least(keys: Sequence[TripleRows], count: int) -> NDArray[np.intp]:
-    """The places of the ``count`` least, in order: by the first key, among equals by the next, and so on."""
+    """Return the positions of the ``count`` smallest, in order: by the first key, then by the next, and so on."""
     places = np.arange(len(keys[0]))
-    if 0 < count < len(places):  # what cannot be among them is not sorted
+    if 0 < count < len(places):  # values that cannot be among them are not sorted
         worst = np.partition(keys[0], count - 1)[count - 1]
         places = np.flatnonzero(keys[0] <= worst)
     return places[np.lexsort([key[places] for key in reversed(keys)])]

@@ -1,4 +1,4 @@
-"""Compute for all rows of an index at once what :mod:`recollect.domain.validity` computes for one item."""
+"""The validity of the rows of an index as columns: :mod:`recollect.domain.held` for all items at once."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from recollect.domain.validity import OPEN_EDGES, filter_edge
 Micros = NDArray[np.int64]
 
 BEGIN, FINISH = 0, 3
-"""The columns in which the first moment of the start and the last one of the end stand."""
+"""The columns of the first moment of the start and of the last moment of the end."""
 
 
 def validity_at(moments: Micros) -> Micros:
-    """What is held for a moment of the calendar: int64 ``(n, 4)``, the edges of the start and those of the end."""
+    """Return the validity of moments on the calendar: int64 ``(n, 4)``, the edges of the start and of the end."""
     return np.stack([moments, moments + 1, moments, moments + 1], axis=1)
 
 
 def span_edges(rows: Micros, firsts: Micros, lasts: Micros, ranged: NDArray[np.bool_]) -> tuple[Micros, Micros]:
-    """The stretches that hold all times of their rows (:func:`recollect.domain.validity.span_validity`).
+    """Return, for each row, the stretch of time that contains all its times (:func:`recollect.domain.held.spanned`).
 
-    Takes a row, a first and a last moment of the calendar, and whether it is a range, for each time; all of shape
-    ``(m,)``. Gives the rows, each once, and int64 ``(k, 4)`` for them.
+    The arguments have shape ``(m,)``. For each time, they are its row, its first and its last moment on the calendar,
+    and whether it is a range. The result is the rows, each once, and int64 ``(k, 4)`` for them.
     """
     lasts = np.maximum(lasts, firsts + 1)
     begun = np.where(firsts == -OPEN_EDGES, -OPEN_EDGES, np.where(ranged, firsts + 1, lasts))
     ended = np.where(lasts == OPEN_EDGES, OPEN_EDGES, np.where(ranged, lasts - 1, firsts))
     start, end = np.lexsort((begun, firsts, rows)), np.lexsort((-ended, -lasts, rows))
     there, at = np.unique(rows[start], return_index=True)
-    start, end = start[at], end[at]  # both begin a row's times at the same place: they are as many in either order
+    start, end = start[at], end[at]  # a row's times begin at the same position in both orders
     return there, np.stack([firsts[start], begun[start], ended[end], lasts[end]], axis=1)
 
 
 def triple_validity(edges: Micros) -> Micros:
-    """What triples hold: int64 ``(n, 4)``; where a start or an end is not known, both its edges are open."""
+    """Return the validity of triples: int64 ``(n, 4)``. If a start or an end is not known, both its edges are open."""
     held = edges.copy()
     for first, last in ((0, 1), (2, 3)):
         timed = np.abs(edges[:, first]) != OPEN_EDGES
@@ -45,8 +45,9 @@ def triple_validity(edges: Micros) -> Micros:
 
 
 def match_filter(validity: Micros, wanted: TimeFilter) -> NDArray[np.bool_]:
-    """Which rows stand to a time as they shall (:func:`recollect.domain.validity.matches_filter`): bool of shape
-    ``(n,)``.
+    """Return which rows have the wanted relation to a time: bool of shape ``(n,)``.
+
+    See :func:`recollect.domain.held.meets`.
     """
     mask = np.ones(len(validity), dtype=np.bool_)
     if wanted.start is not None:

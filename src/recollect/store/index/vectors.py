@@ -1,4 +1,4 @@
-"""Vectors in memory: exact search by one product, a graph (HNSW) past a threshold."""
+"""Vectors in memory: exact search by one product, or search through a graph (HNSW) from a number of rows on."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from recollect.store.index.grow_array import GrowArray
 Rows = NDArray[np.int32]
 Scores = NDArray[np.float32]
 
-# A new item is compared with so many of the newest: what a write costs must not grow with the bank.
+# A new item is compared only with so many of the newest, because the cost of a write must not grow with the bank.
 NEWEST = 10_000
 GRAPH_LIBRARY = "usearch"
 _BLOCK_COSINES = 500_000  # two megabytes
 
 
 def is_graph_library_installed() -> bool:
-    """Return whether the extra ``hnsw`` is installed; the library itself is not imported."""
+    """Return true if the extra ``hnsw`` is installed. The library itself is not imported."""
     return importlib.util.find_spec(GRAPH_LIBRARY) is not None
 
 
 def note_missing_graph(rows: int) -> str:
-    """Return the note for a bank that searches exactly though its size asks for a graph."""
+    """Return the note for a bank that is searched exactly although it is large enough for a graph."""
     return (
-        f"the bank has {rows:,} items and compares each question with all of them; a search through a graph is faster "
-        "from this size on: pip install 'recollect[hnsw]'"
+        f"the bank has {rows:,} items, and each question is compared with all of them. A search through a graph is "
+        "faster from this size on: pip install 'recollect[hnsw]'"
     )
 
 
 class VectorTable:
-    """Unit vectors by row. ``threshold`` is the number of rows from which the graph answers unmasked searches.
+    """Unit vectors by row. From ``threshold`` rows on, the graph answers unmasked searches.
 
     The graph needs the extra ``hnsw``. Without it every search is exact, whatever the number of rows.
     """
@@ -56,32 +56,32 @@ class VectorTable:
 
     @property
     def approximate(self) -> bool:
-        """Whether there are so many rows that unmasked searches go through the graph."""
+        """Return true if there are so many rows that unmasked searches go through the graph."""
         return self._graph is not None and len(self) >= self._threshold
 
     @property
     def note(self) -> str:
-        """The note for receipts where a graph would answer and its library is missing, else an empty text."""
+        """Return the note for receipts if a graph should answer and its library is missing, else an empty text."""
         return note_missing_graph(len(self)) if self._lacks_graph and len(self) >= self._threshold else ""
 
     def append(self, vectors: NDArray[np.float32]) -> None:
         self._matrix.append(vectors)
 
     def reserve(self, rows: int) -> None:
-        """Make room for so many more rows."""
+        """Make room for ``rows`` more rows."""
         self._matrix.reserve(rows)
 
     def grow_graph(self) -> None:
-        """Put the rows that were appended into the graph, where there is one."""
+        """Add the appended rows to the graph, if there is one."""
         if self.approximate:
             self._graph_filled()
 
     def nearest(
         self, vectors: NDArray[np.float32], k: int, floor: float, alive: NDArray[np.bool_]
     ) -> list[tuple[Rows, Scores]]:
-        """The nearest rows of each of ``(q, dimension)`` vectors among the newest live ones, best first, and cosines.
+        """Return the nearest of the newest live rows for each of ``(q, dimension)`` vectors, best first, and cosines.
 
-        At most ``k`` each, none below the ``floor``.
+        Each vector gets at most ``k`` rows, and none below ``floor``.
         """
         if not self.matrix.shape[1]:
             return [(np.empty(0, np.int32), np.empty(0, np.float32)) for _ in vectors]
@@ -89,24 +89,24 @@ class VectorTable:
         ends = np.searchsorted(queries, np.arange(len(vectors) + 1)).tolist()
         found = []
         for start, end in pairwise(ends):
-            # Most queries have none: for those the slices are empty, and there is nothing to sort.
+            # Most queries find nothing: their slices are empty, and there is nothing to sort.
             best = slice(start, end) if end - start < 2 else start + select_top(cosines[start:end], k)
             found.append((rows[best][:k], cosines[best][:k]))
         return found
 
     def approximate_nearest(self, vector: NDArray[np.float32], k: int) -> Rows:
-        """About the ``k`` nearest rows, dead ones among them, by the graph."""
+        """Return approximately the ``k`` nearest rows from the graph. Dead rows may be among them."""
         return self._graph_filled().search(vector, k)
 
     def save(self, path: Path) -> Rows:
-        """Write the graph to a file; gives the rows that its points stand for, -1 for none."""
+        """Write the graph to a file. Return the rows that its points represent, or -1 for points without a row."""
         return self._graph_filled().save(path)
 
     def load(self, path: Path, rows: Rows) -> bool:
-        """Take a graph from a file while there are no rows yet; gives whether it fitted.
+        """Read a graph from a file while there are no rows yet. Return true if it fitted.
 
-        ``rows`` are those that its points stand for: all of the first rows to come, each once, and -1 for points of
-        what is not there any more.
+        ``rows`` are the rows that its points represent. They are all of the first rows that will be added, each once,
+        and -1 for points of items that no longer exist.
         """
         return self._graph is not None and self._graph.load(path, rows)
 
@@ -117,7 +117,10 @@ class VectorTable:
 
 
 class _Graph:
-    """HNSW over rows (usearch), filled on need. A point keeps its number; ``_rows`` are the rows they stand for."""
+    """An HNSW graph over rows (usearch), filled when it is needed.
+
+    A point keeps its number. ``_rows`` are the rows that the points represent.
+    """
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
@@ -132,7 +135,7 @@ class _Graph:
         return self._made
 
     def _new(self) -> Any:
-        from usearch.index import Index  # 60 ms that only large banks should pay
+        from usearch.index import Index  # takes 60 ms, which only large banks should pay
 
         return Index(ndim=self._dimension, metric="ip", dtype="f16", connectivity=16, expansion_add=64)
 
@@ -154,7 +157,7 @@ class _Graph:
     def load(self, path: Path, rows: Rows) -> bool:
         try:
             self._index.load(str(path))
-        except Exception:  # a damaged file is no loss: the graph is derived, and built anew
+        except Exception:  # a damaged file is no loss: the graph is derived and is built again
             self._made = None
             return False
         if len(self._index) != len(rows):
@@ -168,10 +171,11 @@ class _Graph:
 def _find_reaching(
     vectors: Scores, matrix: Scores, alive: NDArray[np.bool_], first: int, floor: float
 ) -> tuple[NDArray[np.int64], Rows, Scores]:
-    """Pairs with a cosine of at least the floor: queries, ascending, live rows from ``first`` on, and cosines.
+    """Return the pairs of queries and live rows with a cosine of at least the floor, and their cosines.
 
-    Few reach the floor: looking for those at once is ten times as fast as sorting each query's rows. And a block's
-    cosines stay in the processor's cache, where those of all rows would go out to memory and come back.
+    The queries are ascending, and only rows from ``first`` on are compared. Few pairs reach the floor. Selecting them
+    first is ten times as fast as sorting each query's rows. The cosines of one block stay in the processor's cache. The
+    cosines of all rows would go to memory and come back.
     """
     queries, rows, cosines = [np.empty(0, np.int64)], [np.empty(0, np.int32)], [np.empty(0, np.float32)]
     step = max(1, _BLOCK_COSINES // max(1, len(vectors)))
@@ -188,17 +192,17 @@ def _find_reaching(
 
 
 def compute_cosines(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> Scores:
-    """The cosine of every row of a matrix with a vector: float32 of shape ``(rows,)``.
+    """Return the cosine of every row of a matrix with a vector: float32 of shape ``(rows,)``.
 
-    Not ``matrix @ vector``: a product with one vector is bound by memory, and BLAS wakes a thread for each core and
-    waits for them, which costs a busy machine many times what it saves.
+    This is not ``matrix @ vector``. A product with one vector is limited by memory. BLAS wakes a thread for each core
+    and waits for them, which costs a busy machine many times what it saves.
     """
     cosines: Scores = np.einsum("ij,j->i", matrix, vector)
     return cosines
 
 
 def select_top(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
-    """Positions of the ``k`` highest scores, best first; equal scores keep their order."""
+    """Return the positions of the ``k`` highest scores, best first. Equal scores keep their order."""
     if k <= 0:
         return np.empty(0, dtype=np.intp)
     if k < len(scores):

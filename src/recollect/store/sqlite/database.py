@@ -1,4 +1,4 @@
-"""Connections to one bank's file: one that writes, a few that read."""
+"""Connections to one bank's file: one that writes, and a few that read."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from recollect.store.sqlite.named_queries import get_query, load_migrations
 APPLICATION_ID = 0x52434C54  # "RCLT", in the file's header
 BUSY_MS = 30_000
 UPKEEP_BUSY_MS = 2_000
-CACHE_KB = 16_000  # of a connection, at most
-EMBEDDER_KEYS = ("embedder", "dimension")  # settings that say whose vectors the bank holds
+CACHE_KB = 16_000  # the largest cache of a connection
+EMBEDDER_KEYS = ("embedder", "dimension")  # the settings that describe the bank's vectors
 
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {BUSY_MS}",
@@ -35,7 +35,7 @@ _PRAGMAS = (
     "PRAGMA synchronous = FULL",
     "PRAGMA temp_store = MEMORY",
     f"PRAGMA cache_size = -{CACHE_KB}",
-    # Folding the log into the file after every 4 MB would double what a batch writes.
+    # Folding the log into the file after every 4 MB would double the bytes that a batch writes.
     "PRAGMA wal_autocheckpoint = 8000",
     "CREATE TEMP TABLE doomed (seq INTEGER PRIMARY KEY)",
     "CREATE TEMP TABLE doomed_fact (item INTEGER PRIMARY KEY)",
@@ -43,25 +43,25 @@ _PRAGMAS = (
 
 
 class Database:
-    """A bank's database; ``path`` is ``None`` for one in memory.
+    """The database of a bank. ``path`` is ``None`` for a database in memory.
 
-    Its connections can be closed while nobody uses them (:meth:`release`); whoever uses it next opens them again.
+    Its connections can be closed while they are not in use (:meth:`release`). The next use opens them again.
 
     Args:
-        path: the file, made if it is not there.
-        on_use: called after each use, in the thread that used it.
+        path: the file. It is created if it does not exist.
+        on_use: a function that is called after each use, in the thread of the use.
 
     Raises:
-        StoreUnavailable: the folder or file cannot be opened or written.
-        NotABank: the file is something else, or damaged.
-        NewerSchema: the file was written by a later recollect.
+        StoreUnavailable: the folder or the file cannot be opened or written.
+        NotABank: the file is something else, or it is damaged.
+        NewerSchema: the file was written by a later version of recollect.
     """
 
     def __init__(self, path: Path | None, *, on_use: Callable[[], None] | None = None) -> None:
         self.path = path
         self.on_use = on_use
         self._idle: list[sqlite3.Connection] = []
-        self._state_lock = threading.RLock()  # held while the bank is opened: others that want it wait for that
+        self._state_lock = threading.RLock()  # locked while the bank is opened, so that other threads wait for that
         self._write_lock = threading.RLock()
         self._uses = 0
         self._closed = False
@@ -70,13 +70,16 @@ class Database:
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
-        """The one connection that writes, in a transaction that is committed at the end or rolled back."""
+        """Yield the one connection that writes, in a transaction.
+
+        It is committed at the end, or rolled back after an error.
+        """
         with self._used() as writer, self._write_lock, self._errors(), _transaction(writer):
             yield writer
 
     @contextmanager
     def read_transaction(self) -> Iterator[sqlite3.Connection]:
-        """A connection to read with, in one snapshot."""
+        """Yield a connection for reading, in one snapshot."""
         with self._used() as writer:
             if self.path is None:
                 with self._write_lock, self._errors():
@@ -94,7 +97,10 @@ class Database:
 
     @contextmanager
     def exclusive_connection(self) -> Iterator[sqlite3.Connection]:
-        """The writing connection outside any transaction, with all idle readers closed: for upkeep of the file."""
+        """Yield the writing connection outside any transaction, for maintenance of the file.
+
+        All idle readers are closed.
+        """
         with self._used() as writer, self._write_lock, self._errors():
             self.close_idle()
             # Other processes cannot write while this one waits for their readers.
@@ -106,12 +112,12 @@ class Database:
 
     @property
     def idle(self) -> int:
-        """How many connections to read with are open, and not in use."""
+        """Return the number of open connections for reading that are not in use."""
         return len(self._idle)
 
     @property
     def cached_bytes(self) -> int:
-        """How much memory the open connections may take, at most."""
+        """Return the largest amount of memory that the open connections may take."""
         if self.path is None or self._writer is None:
             return 0
         try:
@@ -121,9 +127,9 @@ class Database:
         return (1 + self.idle) * min(size, CACHE_KB * 1024)
 
     def release(self) -> bool:
-        """Close all connections until the bank is used again; return whether none is open then.
+        """Close all connections until the bank is used again. Return true if none is open then.
 
-        What is in use stays open, and so does a bank in memory, which would be gone.
+        A bank that is in use stays open. A bank in memory stays open too, because it would be lost.
         """
         if self.path is None or not self._state_lock.acquire(blocking=False):
             return False
@@ -136,21 +142,21 @@ class Database:
             self._state_lock.release()
 
     def close_idle(self) -> None:
-        """Close the connections to read with that are not in use."""
+        """Close the connections for reading that are not in use."""
         with self._state_lock:
             for connection in self._idle:
                 connection.close()
             self._idle.clear()
 
     def close(self) -> None:
-        """Close the bank for good, when nobody is writing to it."""
+        """Close the bank for good, after the current write has ended."""
         with self._write_lock, self._state_lock:
             self._closed = True
             self._close_all()
 
     @contextmanager
     def _used(self) -> Iterator[sqlite3.Connection]:
-        """The writing connection, while the bank counts as in use, so that nobody releases it."""
+        """Yield the writing connection and count the bank as in use, so that nobody releases it."""
         with self._state_lock:
             if self._closed:
                 raise StoreError("the bank is closed")
@@ -165,10 +171,10 @@ class Database:
                 self.on_use()
 
     def _open(self, *, create: bool) -> sqlite3.Connection:
-        """Open the connection that writes, and bring the file up to date.
+        """Open the connection that writes, and run the migrations of the file.
 
         Raises:
-            BankNotFound: the file is no longer there, and ``create`` is false.
+            BankNotFound: the file no longer exists, and ``create`` is false.
         """
         with self._errors():
             writer = self._connect(create=create)
@@ -181,7 +187,10 @@ class Database:
         return writer
 
     def _connect(self, *, create: bool = False) -> sqlite3.Connection:
-        """Connect; without ``create`` only to a file that is there: a bank that was erased must not come back empty."""
+        """Connect to the file.
+
+        Without ``create`` the file must exist, because an erased bank must not come back empty.
+        """
         if self.path is not None and not create and not self.path.exists():
             raise BankNotFound(f"{self.path} was erased while it was in use")
         mode = "rwc" if create else "rw"
@@ -217,20 +226,20 @@ class Database:
         self._writer = None
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
-        connection.execute("BEGIN")  # one snapshot: another process may be making the bank right now
+        connection.execute("BEGIN")  # one snapshot: another process may be creating the bank right now
         mine = connection.execute("PRAGMA application_id").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         connection.execute("ROLLBACK")
         if mine != APPLICATION_ID and (mine or tables):
-            raise NotABank(f"{self.path} is an SQLite database, but no bank of recollect's")
+            raise NotABank(f"{self.path} is an SQLite database, but not a bank of recollect")
         if mine != APPLICATION_ID:
             _enable_wal(connection)
         done = _migrations_done(connection) if tables else set()
         known = [name for name, _ in load_migrations()]
         if later := done.difference(known):
             raise NewerSchema(
-                f"{self.path} was written by a later recollect (migration {max(later)}); "
-                "upgrade: pip install -U recollect"
+                f"{self.path} was written by a later version of recollect (migration {max(later)}). "
+                "To open it, upgrade recollect: pip install -U recollect"
             )
         for name, script in load_migrations():
             if name not in done:
@@ -244,22 +253,22 @@ class Database:
             raise
         except sqlite3.Error as exc:
             raise translated(exc, self.path) from exc
-        except UnicodeDecodeError as exc:  # a complaint of SQLite's that quotes damaged bytes
-            raise NotABank(f"{self.path} is no bank of recollect's, or is damaged ({exc})") from exc
+        except UnicodeDecodeError as exc:  # an error of SQLite that quotes damaged bytes
+            raise NotABank(f"{self.path} is not a bank of recollect, or it is damaged ({exc})") from exc
         except UnicodeEncodeError as exc:
             raise InvalidInput(
-                f"{exc.object[max(0, exc.start - 20) : exc.end + 20]!r} holds a lone surrogate, which no file can keep"
+                f"{exc.object[max(0, exc.start - 20) : exc.end + 20]!r} has a lone surrogate, which cannot be stored"
             ) from exc
         except OverflowError as exc:
-            raise InvalidInput(f"a number is too large to be kept ({exc})") from exc
+            raise InvalidInput(f"a number is too large to be stored ({exc})") from exc
 
 
 def translated(exc: sqlite3.Error, path: Path | None) -> StoreError:
-    """Return what a complaint of SQLite's about a file means for a bank."""
+    """Return the store error for an error of SQLite about a file."""
     code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
     where = path or "the bank in memory"
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        return NotABank(f"{where} is no bank of recollect's, or is damaged ({exc})")
+        return NotABank(f"{where} is not a bank of recollect, or it is damaged ({exc})")
     hint = TOO_MANY_FILES if code == sqlite3.SQLITE_CANTOPEN and _out_of_files() else _HINTS.get(code)
     if hint:
         return StoreUnavailable(f"{where}: {hint} ({exc})")
@@ -283,7 +292,7 @@ def _migrations_done(connection: sqlite3.Connection) -> set[str]:
 
 
 def _run_migration(connection: sqlite3.Connection, name: str, script: str) -> None:
-    """Run a migration; it and the record that it ran share a transaction."""
+    """Run a migration and record it in the same transaction."""
     with _transaction(connection):
         connection.execute("CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
         if name in _migrations_done(connection):  # another process was faster
@@ -295,7 +304,7 @@ def _run_migration(connection: sqlite3.Connection, name: str, script: str) -> No
 
 
 def _out_of_files() -> bool:
-    """Return whether this process, or the machine, has no descriptors left for a bank's three files."""
+    """Return true if this process or the machine has no file descriptors left for a bank's three files."""
     opened: list[int] = []
     try:
         for _ in range(3):
@@ -309,7 +318,10 @@ def _out_of_files() -> bool:
 
 
 def _enable_wal(connection: sqlite3.Connection) -> None:
-    """Switch to a write-ahead log. SQLite does not wait for others who are doing the same, so we do."""
+    """Switch to a write-ahead log.
+
+    SQLite does not wait for other processes that do the same, so this function waits.
+    """
     until = time.monotonic() + BUSY_MS / 1000
     while True:
         try:
@@ -323,22 +335,22 @@ def _enable_wal(connection: sqlite3.Connection) -> None:
 
 
 TOO_MANY_FILES = (
-    "too many open files: this process has none of its file descriptors left; raise the limit (ulimit -n), or let "
-    "fewer banks be open at a time (open_banks)"
+    "too many open files: this process has no file descriptors left. Raise the limit (ulimit -n), or allow fewer "
+    "open banks at a time (open_banks)"
 )
 _HINTS = {
     sqlite3.SQLITE_FULL: "the disk is full; nothing of this write was stored, everything before it is safe",
-    sqlite3.SQLITE_READONLY: "it cannot be written; check the rights of file and folder",
+    sqlite3.SQLITE_READONLY: "it cannot be written; check the permissions of the file and the folder",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened; check that the folder exists and can be written",
     sqlite3.SQLITE_PERM: "access is denied",
     sqlite3.SQLITE_IOERR: "the disk failed, or is full",
     sqlite3.SQLITE_BUSY: f"another process has been writing for {BUSY_MS // 1000} s; try again",
-    sqlite3.SQLITE_LOCKED: "another connection holds it; try again",
+    sqlite3.SQLITE_LOCKED: "another connection has locked it; try again",
 }
 
 
 def _split_statements(script: str) -> Iterator[str]:
-    """A script's statements one by one: ``executescript`` would commit the transaction they belong to."""
+    """Yield a script's statements one by one. ``executescript`` would commit the transaction to which they belong."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
@@ -348,18 +360,18 @@ def _split_statements(script: str) -> Iterator[str]:
 
 
 def read_embedder(connection: sqlite3.Connection) -> tuple[str, int] | None:
-    """Whose vectors the bank holds, and their length; ``None`` while a bank is being made."""
+    """Return the embedder and the length of the bank's vectors, or ``None`` while the bank is being created."""
     rows = dict(connection.execute(get_query("embedder")).fetchall())
     return (rows["embedder"], int(rows["dimension"])) if len(rows) == 2 else None
 
 
 def record_embedder(connection: sqlite3.Connection, embedder: str, dimension: int) -> None:
-    """Record whose vectors a bank holds."""
+    """Record the embedder and the length of the bank's vectors."""
     for key, value in zip(EMBEDDER_KEYS, (embedder, str(dimension)), strict=True):
         connection.execute(get_query("set_setting"), {"key": key, "value": value})
 
 
 def read_state(connection: sqlite3.Connection) -> tuple[int, int]:
-    """The bank's version and epoch."""
+    """Return the bank's version and epoch."""
     version, epoch = connection.execute(get_query("state")).fetchone()
     return version, epoch

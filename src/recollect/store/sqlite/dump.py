@@ -1,4 +1,4 @@
-"""A whole bank as changesets, in an order in which they can be committed."""
+"""Dump a whole bank as changesets, in an order in which they can be committed."""
 
 from __future__ import annotations
 
@@ -31,8 +31,13 @@ CHUNK = 500
 
 
 def dump(database: Database) -> Generator[Changeset]:
-    """The bank's sessions and entities, then everything else, in chunks, of one moment; jobs last."""
-    if database.path is None:  # no snapshots there: what is written meanwhile must wait, and so is kept from waiting
+    """Yield the bank's sessions and entities, then everything else in chunks, and jobs last.
+
+    All of it is of one moment.
+    """
+    if (
+        database.path is None
+    ):  # a bank in memory has no snapshots: all is read at once, so that writers wait only briefly
         with database.read_transaction() as connection:
             parts = list(_dump_parts(connection))
         yield from parts
@@ -65,7 +70,11 @@ def _dump_parts(connection: sqlite3.Connection) -> Iterator[Changeset]:
 
 
 def _read_chunks(connection: sqlite3.Connection, name: str) -> Iterator[list[Row]]:
-    """Rows of a query that takes the number after which to go on and how many to give, number first."""
+    """Yield the rows of a query in chunks.
+
+    The query takes the number after which it continues, and the size of a chunk. The first cell of each row is its
+    number.
+    """
     after = 0
     while rows := connection.execute(get_query(name), {"after": after, "count": CHUNK}).fetchall():
         after = rows[-1][0]
@@ -73,7 +82,7 @@ def _read_chunks(connection: sqlite3.Connection, name: str) -> Iterator[list[Row
 
 
 def read_indexed_items(connection: sqlite3.Connection, rows: list[Row]) -> list[IndexedItem]:
-    """Items by rows of their number, vector, terms and whether they ask."""
+    """Return items with their index data, from rows of number, vector, terms and whether the item asks."""
     wanted = json.dumps([row[0] for row in rows])
     items: dict[int, Item] = {row[0]: read_item(row) for row in connection.execute(get_query("items"), (wanted,))}
     return [
@@ -88,9 +97,10 @@ def read_indexed_items(connection: sqlite3.Connection, rows: list[Row]) -> list[
 
 
 def _order_by_origin(chunks: Iterable[list[IndexedItem]]) -> Iterator[list[IndexedItem]]:
-    """Chunks of items in which none comes before those it is derived from: an item can be remade from later ones.
+    """Yield chunks of items in which no item comes before those it is derived from.
 
-    Apart from that they keep their order, which decides between items of the same time.
+    The items need sorting because an item can be remade from later ones. Apart from that they keep their order, which
+    decides between items of the same time.
     """
     given: set[str] = set()
     waiting: list[IndexedItem] = []
@@ -99,12 +109,12 @@ def _order_by_origin(chunks: Iterable[list[IndexedItem]]) -> Iterator[list[Index
         while ready := _select_ready(waiting, given):
             waiting = [entry for entry in waiting if entry.item.id not in given]
             yield ready
-    if waiting:  # derived from each other
+    if waiting:  # these items are derived from each other
         yield waiting
 
 
 def _select_ready(waiting: Iterable[IndexedItem], given: set[str]) -> list[IndexedItem]:
-    """Those whose origins are given, each other included; they are given then."""
+    """Return the waiting items whose origins are in ``given`` or earlier in the result, and add them to ``given``."""
     ready = []
     for entry in waiting:
         if given.issuperset(entry.item.derived_from):
@@ -115,7 +125,7 @@ def _select_ready(waiting: Iterable[IndexedItem], given: set[str]) -> list[Index
 
 @reports_damage
 def _read_job(row: Row) -> Job:
-    """A job as it was when it was queued, whatever has become of it."""
+    """Return a job as it was when it was queued, whatever its state is now."""
     id_, kind, payload, due, messages = row
     return Job(
         id=id_,

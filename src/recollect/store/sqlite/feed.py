@@ -1,4 +1,4 @@
-"""A bank's rows as the index in memory takes them, and its items by their numbers."""
+"""Read a bank's rows for the index in memory, and its items by their numbers."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class SqliteSnapshot:
         """See :meth:`recollect.store.index.feed.FeedSnapshot.batches`.
 
         Raises:
-            EmbedderMismatch: another process has embedded the bank anew.
+            EmbedderMismatch: another process has replaced the bank's vectors with those of another embedder.
         """
         if since == 0:
             require_embedder(self.connection, self.embedder, self.dimension)
@@ -113,13 +113,13 @@ class SqliteSnapshot:
 
 
 def load_items(database: Database, numbers: Sequence[int]) -> list[tuple[int, Item]]:
-    """Return numbers and items in that order; items that are gone are left out."""
+    """Return numbers and items in the order of ``numbers``. Items that were removed are left out."""
     with database.read_transaction() as connection:
         return loaded_items(connection, numbers)
 
 
 def loaded_items(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[tuple[int, Item]]:
-    """Return what :func:`load_items` does, in the caller's transaction."""
+    """Return the same as :func:`load_items`, in the caller's transaction."""
     found: dict[int, Item] = {}
     for rows in fetch_slices(connection.execute(get_query("items"), (json.dumps(list(numbers)),))):
         found.update((row[0], read_item(row)) for row in rows)

@@ -1,4 +1,4 @@
-"""Rows of a query in slices, so that the event loop gets its turn while many are read."""
+"""Fetch the rows of a query in slices, so that the event loop can run while many rows are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SLICE: Final = 250
 
 
 def fetch_slices(cursor: sqlite3.Cursor) -> Iterator[list[Row]]:
-    """Yield the rows of a query, some hundreds at a time; the thread pauses between them (:class:`Pauses`)."""
+    """Yield the rows of a query, some hundreds at a time. The thread pauses between them (:class:`Pauses`)."""
     pauses = Pauses()
     while rows := cursor.fetchmany(SLICE):
         yield rows
@@ -21,5 +21,5 @@ def fetch_slices(cursor: sqlite3.Cursor) -> Iterator[list[Row]]:
 
 
 def fetch_all(cursor: sqlite3.Cursor) -> list[Row]:
-    """Return all rows of a query, fetched in slices; for queries that may give thousands."""
+    """Return all rows of a query, fetched in slices. Use this for queries that may return thousands of rows."""
     return [row for rows in fetch_slices(cursor) for row in rows]

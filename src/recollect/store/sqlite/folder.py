@@ -1,4 +1,4 @@
-"""A folder of banks: one file each, so that a bank is copied, moved and erased as a file."""
+"""A folder of banks, with one file for each bank, so that a bank is copied, moved and erased as a file."""
 
 from __future__ import annotations
 
@@ -36,19 +36,22 @@ SUFFIX = ".bank"
 
 _MOST_LISTED = 20
 LOCK_FILE = ".recollect.lock"
-"""Locked while a bank is made, so that two processes do not make two banks whose names are the same; always empty."""
+"""The file that is locked while a bank is created, so that two processes do not create two banks of the same name.
+
+The file is always empty.
+"""
 
 
 class SqliteFolder:
-    """Implements :class:`recollect.store.stores.Stores`; ``":memory:"`` keeps the banks in this process alone.
+    """Implements :class:`recollect.store.stores.Stores`. With ``":memory:"`` the banks exist only in this process.
 
     Args:
-        folder: made if it is not there.
-        graph_from: rows from which vector searches go through a graph.
-        limits: how much is held open at a time.
+        folder: the folder of the banks. It is created if it does not exist.
+        graph_from: the number of rows from which vector searches go through a graph.
+        limits: the limits for banks that are open at the same time.
 
     Raises:
-        StoreUnavailable: the folder cannot be made or read.
+        StoreUnavailable: the folder cannot be created or read.
     """
 
     def __init__(
@@ -57,11 +60,13 @@ class SqliteFolder:
         self._folder = None if str(folder) == MEMORY else Path(folder)
         self._graph_from = graph_from
         self._open_banks = OpenBanks(limits or OpenLimits())
-        self._stores: WeakValueDictionary[str, SqliteStore] = WeakValueDictionary()  # closed ones that are held, too
+        self._stores: WeakValueDictionary[str, SqliteStore] = (
+            WeakValueDictionary()
+        )  # also closed banks that are still referenced
         self._in_memory: dict[str, SqliteStore] = {}
         self._opening: WeakValueDictionary[str, _Opening] = WeakValueDictionary()
         self._lock = threading.Lock()
-        self._closings = 0  # a bank that was being opened while the folder was closed is not kept
+        self._closings = 0  # shows if the folder was closed while a bank was being opened
         self._peek = JobsPeek()
         if self._folder is not None:
             _make_folder(self._folder)
@@ -71,14 +76,14 @@ class SqliteFolder:
         return await asyncio.to_thread(lambda: tuple(sorted(self._files())))
 
     async def open(self, name: str, *, embedder: str, dimension: int, create: bool = True) -> SqliteStore:
-        """Open a bank, in a thread. The same name gives the same object as long as somebody holds it.
+        """Open a bank, in a thread. The same name returns the same object as long as somebody has a reference to it.
 
-        What a process that was killed has left of what it forgot is cleaned up first.
+        If a process was killed before it had cleaned the files of forgotten words, they are cleaned first.
 
         Raises:
-            BadBankName: the name cannot be a file's.
+            BadBankName: the name cannot be a file's name.
             BankNameTaken: a bank has this name in another spelling.
-            BankNotFound: there is no such bank, and ``create`` is false.
+            BankNotFound: the bank does not exist, and ``create`` is false.
             StoreUnavailable, NotABank, NewerSchema: see :class:`Database`.
         """
         checked_name(name)
@@ -88,9 +93,9 @@ class SqliteFolder:
         """Erase a bank with all its files.
 
         Raises:
-            BankNotFound: there is no such bank.
+            BankNotFound: the bank does not exist.
             BankNameTaken: a bank has this name in another spelling.
-            StoreUnavailable: what was derived from it could not be removed; the bank is still there.
+            StoreUnavailable: data that was derived from the bank could not be removed. The bank still exists.
         """
         checked_name(name)
         name = await asyncio.to_thread(self._own_spelling, name)
@@ -107,15 +112,15 @@ class SqliteFolder:
     async def banks_with_jobs(
         self, *, until: datetime | None, kinds: Collection[str] = (), banks: Collection[str] | None = None
     ) -> tuple[str, ...]:
-        """Return the banks of which a worker could claim a job by a moment, the one that is due longest first.
+        """Return the banks of which a worker could claim a job by ``until``. The bank that is due longest comes first.
 
-        It reads the files that have changed since the last look, and opens no bank.
+        This reads the files that have changed since the last look. It opens no bank.
         """
 
         return due_banks(await asyncio.to_thread(self._job_times, banks), until, kinds)
 
     async def close(self) -> None:
-        """Close every bank, those included that somebody still holds."""
+        """Close every bank, including those to which somebody still has a reference."""
         with self._lock:
             self._closings += 1
             stores = list(self._stores.values())
@@ -125,9 +130,9 @@ class SqliteFolder:
             self._open_banks.forget(store)
 
     def _open_store(self, name: str, embedder: tuple[str, int], *, create: bool) -> SqliteStore:
-        with self._lock:  # one for all spellings of a name
+        with self._lock:  # one lock for all spellings of a name
             alone, closings = self._opening.setdefault(name_key(name), _Opening()), self._closings
-        with alone.lock:  # who comes second is given what the first has opened
+        with alone.lock:  # a second caller gets the bank that the first one has opened
             name = self._own_spelling(name)
             store = self._stores.get(name)
             if store is None:
@@ -151,10 +156,10 @@ class SqliteFolder:
         return store
 
     def _keep(self, store: SqliteStore, closings: int) -> None:
-        """Note a bank that was opened.
+        """Remember a bank that was opened.
 
         Raises:
-            StoreError: the folder was closed meanwhile.
+            StoreError: the folder was closed while the bank was being opened.
         """
         with self._lock:
             closed = self._closings != closings
@@ -164,21 +169,24 @@ class SqliteFolder:
                     self._in_memory[store.name] = store
         if closed:
             store.close_now()
-            raise StoreError("the store was closed while a bank was opened")
+            raise StoreError("the store was closed while a bank was being opened")
 
     def _own_spelling(self, name: str) -> str:
-        """Return a name normalised, unless there is a bank with this name as it is beside one with the normalised.
+        """Return the normalised name.
 
-        Such a pair was made by hand, where file systems tell Unicode forms apart.
+        If banks with the name as it is and with the normalised name both exist, keep the name. Such a pair was made by
+        hand, on a file system that distinguishes Unicode forms.
         """
         normal = checked_name(name)
         return name if name != normal and name in self._files() else normal
 
     def _find(self, name: str, *, create: bool) -> Path | None:
-        """Return a bank's file, made empty where there is none and ``create`` is true; ``None`` in memory.
+        """Return the file of a bank, or ``None`` for a bank in memory.
+
+        With ``create``, a missing file is created empty.
 
         Raises:
-            BankNotFound: there is no such bank, and ``create`` is false.
+            BankNotFound: the bank does not exist, and ``create`` is false.
             BankNameTaken: a bank has this name in another spelling.
         """
         path = None if self._folder is None else self._folder / (name + SUFFIX)
@@ -199,7 +207,7 @@ class SqliteFolder:
         return path
 
     def _files(self) -> dict[str, Path | None]:
-        """Return the banks there are, with their files; names are normalised, unless two would be the same."""
+        """Return the existing banks with their files. Names are normalised, unless two of them would be the same."""
         if self._folder is None:
             with self._lock:
                 return dict.fromkeys(self._in_memory)
@@ -225,16 +233,16 @@ class SqliteFolder:
 
 
 class _Opening:
-    """A lock that is there as long as somebody opens the bank."""
+    """A lock that exists as long as somebody is opening the bank."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
 
 
 def _is_spelled_so(path: Path) -> bool:
-    """Return whether a file is there whose name is spelled exactly so.
+    """Return true if a file with exactly this spelling exists.
 
-    Where a file system does not tell cases apart, only a listing could say: there this is false.
+    On a file system that ignores case, only a listing could show the spelling. There the result is false.
     """
     other = path.with_name(path.name.removesuffix(SUFFIX) + SUFFIX.upper())
     with _file_errors(path):
@@ -249,7 +257,7 @@ def _join_names(names: Collection[str]) -> str:
 
 @contextmanager
 def _locked(file: Path) -> Iterator[None]:
-    """Hold a lock that all processes see, and that goes with the process that holds it."""
+    """Hold a lock that all processes respect. The lock ends with the process that holds it."""
     with closing(sqlite3.connect(file, isolation_level=None, timeout=BUSY_MS / 1000)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         yield
@@ -257,10 +265,10 @@ def _locked(file: Path) -> Iterator[None]:
 
 @contextmanager
 def _file_errors(path: Path) -> Iterator[None]:
-    """Translate what the file system refuses.
+    """Translate the errors of the file system.
 
     Raises:
-        StoreUnavailable: says what was refused.
+        StoreUnavailable: the file system refused something. The message says what.
     """
     try:
         yield
@@ -285,11 +293,11 @@ def _make_folder(folder: Path) -> None:
     except FileExistsError as exc:
         raise NotABank(f"{folder} is a file, but a store is a folder of banks") from exc
     except OSError as exc:
-        raise StoreUnavailable(f"the folder {folder} cannot be made ({exc.strerror})") from exc
+        raise StoreUnavailable(f"the folder {folder} cannot be created ({exc.strerror})") from exc
 
 
 def _claim_embedder(database: Database, embedder: str, dimension: int) -> tuple[str, int]:
-    """Return the embedder that the bank records; a new bank records the one given."""
+    """Return the embedder and the dimension that the bank records. A new bank records the given ones."""
     with database.read_transaction() as connection:
         recorded = read_embedder(connection)
     if recorded is None:

@@ -1,4 +1,4 @@
-"""Taking messages away, with all that came of them, and looking whether anything is left."""
+"""Remove messages with everything derived from them, and check whether any of their words are left in the files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FOREVER = int(np.iinfo(np.int64).max)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovedRows:
-    """What a removal took away; ``texts`` are words to look for."""
+    """The result of a removal. ``texts`` are the words to look for in the files."""
 
     messages: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class RemovedRows:
 
 
 def plan_forget(connection: sqlite3.Connection, selection: ForgetSelection) -> ForgetPlan:
-    """What would lose some of its messages or of what was made of it, and these messages."""
+    """Return the plan of a forgetting: everything that would lose only a part of its messages or sources."""
     _mark(connection, selection)
     version, _ = read_state(connection)
     seqs = _list_split_turns(connection)
@@ -62,13 +62,13 @@ def plan_forget(connection: sqlite3.Connection, selection: ForgetSelection) -> F
 
 
 def remove_marked(connection: sqlite3.Connection, selection: ForgetSelection, remade: Changeset | None) -> RemovedRows:
-    """Delete messages and everything derived from them, in the caller's transaction; what is deleted is overwritten.
+    """Delete messages and everything derived from them, in the caller's transaction. The deleted data is overwritten.
 
-    What is left of torn turns is put in here, in the same transaction: no message is ever without a turn. That the
-    files are still to be cleaned of the words is written down in it as well.
+    ``remade``, with new versions of torn turns, is written in the same transaction, so that no message is ever without
+    a turn. The transaction also records that the files must still be cleaned of the words.
 
     Raises:
-        StaleWrite: ``remade`` was derived from another version of the bank, or is missing.
+        StaleWrite: ``remade`` was derived from another version of the bank, or turns are torn and it is missing.
     """
     _mark(connection, selection)
     doomed = connection.execute(get_query("doomed_messages")).fetchall()
@@ -76,7 +76,7 @@ def remove_marked(connection: sqlite3.Connection, selection: ForgetSelection, re
     if not doomed and not facts:
         return RemovedRows()
     if not _holds_turns(remade) and _list_split_turns(connection):
-        raise StaleWrite("turns hold messages beside those to be forgotten, and what is left of them was not given")
+        raise StaleWrite("some turns also contain messages that stay, but no new versions of these turns were given")
     connection.execute("PRAGMA secure_delete = ON")
     of_items = {"items": _list_doomed_items(connection)}
     touched = {"entities": json.dumps([id_ for (id_,) in connection.execute(get_query("entities_of"), of_items)])}
@@ -112,21 +112,22 @@ def remove_marked(connection: sqlite3.Connection, selection: ForgetSelection, re
 
 
 def scrub_files(database: Database, texts: Sequence[str], files: Sequence[Path]) -> tuple[str, ...]:
-    """Write the file anew, empty the write-ahead log, and look for the texts in every file; names those that hold some.
+    """Rewrite the file, empty the write-ahead log, and return the files that still contain some of the texts.
 
-    Writing it anew leaves behind whatever earlier writes have left in unused parts of pages. A log that another
-    process keeps open counts as holding some. Unless all of that is done, the bank goes on saying that it is owed.
+    The result is the names of these files. Rewriting the file removes what earlier writes have left in unused parts of
+    pages. A log that another process keeps open counts as containing some of the texts. Unless everything succeeds, the
+    bank records that the cleaning is still to be done.
     """
     pieces = split_pieces(texts)
     with database.exclusive_connection() as connection:
-        connection.execute("PRAGMA secure_delete = OFF")  # it slows down every other write
+        connection.execute("PRAGMA secure_delete = OFF")  # it would slow down every other write
         (forgotten,) = connection.execute(get_query("forgotten")).fetchone()
         held = _fold_log(connection)
         if not held:
             anew = _vacuum(connection)
             held = _fold_log(connection)
             if anew and not held:
-                with suppress(sqlite3.OperationalError):  # another process writes: it is done once more, some day
+                with suppress(sqlite3.OperationalError):  # another process is writing: a later scrub does it again
                     connection.execute(get_query("scrubbed"), (forgotten,))
         found = _find_leaks(connection, pieces, files)
     logs = {file.name for file in files if held and file.name.endswith("-wal")}
@@ -134,13 +135,13 @@ def scrub_files(database: Database, texts: Sequence[str], files: Sequence[Path])
 
 
 def has_unscrubbed_files(database: Database) -> bool:
-    """Whether something was forgotten, and the files were not cleaned of its words after that."""
+    """Return true if something was forgotten and the files were not cleaned of its words after that."""
     with database.read_transaction() as connection:
         return bool(connection.execute(get_query("owes_scrub")).fetchone()[0])
 
 
 def _vacuum(connection: sqlite3.Connection) -> bool:
-    """Write the file anew; gives whether there was room for a second copy, and nobody in the way."""
+    """Rewrite the file. Return false if there was no room for a second copy, or if another process was in the way."""
     try:
         connection.execute("VACUUM")
     except sqlite3.OperationalError:
@@ -149,13 +150,16 @@ def _vacuum(connection: sqlite3.Connection) -> bool:
 
 
 def _fold_log(connection: sqlite3.Connection) -> bool:
-    """Fold the write-ahead log into the file and empty it; gives whether another process kept that from happening."""
+    """Fold the write-ahead log into the file and empty it. Return true if another process prevented that."""
     busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return bool(busy)
 
 
 def _find_leaks(connection: sqlite3.Connection, pieces: Sequence[str], files: Sequence[Path]) -> set[str]:
-    """Names of the files that hold pieces which no surviving row has: those would be a leak."""
+    """Return the names of the files that contain pieces of text that are in no remaining row.
+
+    Such pieces are a leak.
+    """
     found = {file.name: find_pieces(file, pieces) for file in files}
     leaks = {
         piece
@@ -166,7 +170,10 @@ def _find_leaks(connection: sqlite3.Connection, pieces: Sequence[str], files: Se
 
 
 def _list_doomed_items(connection: sqlite3.Connection) -> str:
-    """The numbers of the items that came from what is marked, or from items that did, and so on: a JSON list."""
+    """Return the numbers of the items that came from marked messages or facts, as a JSON list.
+
+    Items that came from such items are included.
+    """
     return json.dumps([item for (item,) in connection.execute(get_query("doomed_items"))])
 
 
@@ -179,7 +186,7 @@ def _holds_turns(remade: Changeset | None) -> bool:
 
 
 def _drop_lost_links(connection: sqlite3.Connection, remade: Changeset) -> Changeset:
-    """The changes were derived while what is gone now was still there to be linked to."""
+    """Return the changes without links to removed items. These items still existed when the changes were derived."""
     there = {entry.item.id for entry in remade.items}
     there.update(find_numbers(connection, "seq_of_items", {end for k in remade.links for end in (k.source, k.target)}))
     return replace(remade, links=tuple(k for k in remade.links if k.source in there and k.target in there))
@@ -203,9 +210,9 @@ def _mark(connection: sqlite3.Connection, selection: ForgetSelection) -> None:
 
 
 def _mark_entities(connection: sqlite3.Connection, names: Sequence[str]) -> None:
-    """Mark what mentions entities, and every message that holds one of their names word for word.
+    """Mark what mentions entities, and every message that contains one of their names word for word.
 
-    Names are read from a turn's opening words only; the name in an assistant's answer must go as well.
+    Names are read only from the opening words of a turn, but a name in an assistant's answer must be removed as well.
     """
     found = connection.execute(get_query("entities_named"), {"names": json.dumps(names)})
     ids = json.dumps([id_ for (id_,) in found])

@@ -1,4 +1,4 @@
-"""Rows of items as the columns that the index takes."""
+"""Convert rows of items to the columns of the index."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ _MINUTE = 60_000_000
 
 @reports_damage
 def make_batch(rows: Sequence[Row], spans: Sequence[Row], triples: Sequence[Row], dimension: int) -> RowBatch:
-    """Items as the index takes them.
+    """Return items as columns for the index.
 
-    ``spans`` are times that they speak of: item, start and end, both once more on the calendar, and whether it is a
-    range. ``triples`` are the item, its phrases, whether it has a time of its own, and the edges of that time's start
-    and end on the calendar. What is open is :data:`recollect.domain.validity.OPEN_EDGES`, or its negative.
+    ``spans`` are the times that the items speak of: item, start and end, start and end again on the calendar, and
+    whether it is a range. ``triples`` are the item, its phrases, whether it has its own time, and the edges of that
+    time's start and end on the calendar. An open end is :data:`recollect.domain.held.OPEN`, and an open start is its
+    negative.
     """
     seqs, kinds, sessions, speakers, orders, mentioned, recorded, superseded, asks, answered, vectors, terms, zones = (
         zip(*rows, strict=True)
@@ -50,13 +51,17 @@ def make_batch(rows: Sequence[Row], spans: Sequence[Row], triples: Sequence[Row]
 
 
 def _map_to_rows(table: Micros, seqs: Micros) -> Micros:
-    """A table whose first column tells rows, where it told items."""
+    """Replace the items in the first column of a table by their rows. Return the table."""
     table[:, 0] = np.searchsorted(seqs, table[:, 0])
     return table
 
 
 def _compute_validity(said: Micros, times: Micros, edges: Micros) -> Micros:
-    """When items hold: triples as long as they say, others over the times they speak of, else when they were said."""
+    """Return when items are valid.
+
+    A triple is valid for its own time. Another item is valid over the times that it speaks of, or else at the moment
+    when it was said.
+    """
     held = validity_at(said)
     if len(times):
         there, over = span_edges(times[:, 0], times[:, 3], times[:, 4], times[:, 5] != 0)

@@ -18,14 +18,14 @@ from recollect.store.sqlite.rows import Row, read_utc, reports_damage
 
 MOST_ATTEMPTS = 5
 MAX_POSTPONE_S = 600
-"""What is added to a waiting job puts it off by no more than this from when it would first have run."""
+"""The longest delay of a waiting job by additions to it, in seconds after the time at which it would first have run."""
 
-_ERROR_FORGOTTEN = "what it failed of is no longer kept: something has been forgotten since"
+_ERROR_FORGOTTEN = "the error of this job was removed, because something has been forgotten since"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptFailure:
-    """How an attempt at a job failed; without ``retry_at`` it is not tried again."""
+    """The failure of an attempt at a job. Without ``retry_at`` the job is not tried again."""
 
     error: str
     at: datetime
@@ -35,7 +35,10 @@ class AttemptFailure:
 
 
 def add_jobs(connection: sqlite3.Connection, jobs: Sequence[Job], seqs: dict[str, int]) -> None:
-    """Queue jobs, or add to those that are queued; ``seqs`` are the store's numbers of the messages they name."""
+    """Queue jobs, or add to jobs that are already queued.
+
+    ``seqs`` are the store's numbers of the messages that they name.
+    """
     for job in jobs:
         due = 0 if job.due is None else to_micros(job.due)
         cells = {"id": job.id, "kind": job.kind, "payload": job.payload, "due": due}
@@ -54,8 +57,8 @@ def claim_job(
     ignore_schedule: bool,
     failed_before: datetime | None,
 ) -> Job | None:
-    """Give the job that has been due longest to a worker, one whose lease ran out included."""
-    # A job that takes its worker down each time must not be claimed for ever.
+    """Give a worker the job that has been due longest. A job whose lease ran out can be claimed again."""
+    # A job that ends its worker each time must not be claimed forever.
     vanished = connection.execute(get_query("vanished_jobs"), {"now": to_micros(now), "most": MOST_ATTEMPTS}).fetchall()
     for (id_,) in vanished:
         _write_failure(connection, id_, AttemptFailure(error="its worker vanished each time it was tried", at=now))
@@ -76,10 +79,10 @@ def claim_job(
 
 
 def finish_job(connection: sqlite3.Connection, job: Job) -> None:
-    """Take a job that is done off the queue; one that was queued anew meanwhile waits for its next run.
+    """Remove a job that is done from the queue. A job that was queued again while it ran waits for its next run.
 
     Raises:
-        LostLease: it is no longer this claim's.
+        LostLease: the job no longer belongs to this claim.
     """
     if not _is_queued_anew(connection, job):
         connection.execute(get_query("finish_job"), (job.id,))
@@ -90,41 +93,43 @@ def finish_job(connection: sqlite3.Connection, job: Job) -> None:
 
 
 def fail_job(connection: sqlite3.Connection, job: Job, failure: AttemptFailure) -> None:
-    """Put a job that failed back, to be run again later, or lay it aside as dead.
+    """Put a failed job back, to be run again later, or mark it as dead.
 
     Raises:
-        LostLease: it is no longer this claim's.
+        LostLease: the job no longer belongs to this claim.
     """
     _is_queued_anew(connection, job)
     _write_failure(connection, job.id, failure)
 
 
 def list_jobs(connection: sqlite3.Connection, states: Sequence[JobState]) -> list[JobRecord]:
-    """Jobs in these states, or all, the one that is due first first."""
+    """Return the jobs in these states, or all jobs. The job that is due first comes first."""
     wanted = json.dumps([JobState(state).value for state in states or JobState])
     return [_read_job_record(row) for row in connection.execute(get_query("jobs"), (wanted,))]
 
 
 def blocked_reasons(connection: sqlite3.Connection, kinds: Sequence[str], now: datetime) -> list[str]:
-    """What keeps jobs from being due after they have failed: for each of these kinds of error the first job's."""
+    """Return the errors that keep failed jobs from being due: for each of these kinds, that of the first job."""
     bounds = {"kinds": json.dumps(list(kinds)), "now": to_micros(now)}
     return [error for (error,) in connection.execute(get_query("blocked_reasons"), bounds)]
 
 
 def retry_job(connection: sqlite3.Connection, id_: str) -> None:
-    """Let a job that is dead, has failed or runs wait as if it were new, for at once; who runs it has lost it.
+    """Let a dead, failed or running job wait as if it were new, and be due at once.
+
+    A running job is taken from its worker.
 
     Raises:
-        InvalidInput: no such job has this id.
+        InvalidInput: no dead, failed or running job has this id.
     """
     if not connection.execute(get_query("retry_job"), (id_,)).rowcount:
-        raise InvalidInput(f"there is no job {id_!r} that is dead, has failed or runs")
+        raise InvalidInput(f"there is no job {id_!r} that is dead, has failed or is running")
     connection.execute(get_query("keep_messages"), (id_,))
     connection.execute(get_query("repeat_job"), (id_,))
 
 
 def drop_job(connection: sqlite3.Connection, id_: str) -> None:
-    """Take a job off the queue, whatever its state; the outcome of one that runs is not kept.
+    """Remove a job in any state from the queue. If the job is running, its result is refused.
 
     Raises:
         InvalidInput: no job has this id.
@@ -134,11 +139,12 @@ def drop_job(connection: sqlite3.Connection, id_: str) -> None:
 
 
 def cut_jobs(connection: sqlite3.Connection) -> int:
-    """Take the messages that are marked to be forgotten from the jobs about them; gives how many jobs that were.
+    """Remove the messages that are marked to be forgotten from the jobs about them. Return the number of these jobs.
 
-    What is left of a job is another piece of work: it waits, whatever its state was, and who runs it has lost it. One
-    that is about nothing any more, or quotes what goes, is dropped. What jobs failed of may quote anything that they
-    were shown, which can be more than what they are about: it is not kept.
+    The rest of a job is another piece of work. It waits, whatever its state was, and a worker that is running it has
+    lost it. A job is dropped if it has no message left, or if it quotes a forgotten message. The errors and replies of
+    failed jobs are removed. They may quote anything that the model was shown, which can be more than the job's own
+    messages.
     """
     told: dict[str, list[str]] = {}
     payloads = {}
@@ -158,10 +164,16 @@ def cut_jobs(connection: sqlite3.Connection) -> int:
 
 
 def _is_queued_anew(connection: sqlite3.Connection, job: Job) -> bool:
-    """Whether a claimed job was queued anew while it ran."""
+    """Return true if a claimed job was queued again while it ran.
+
+    Raises:
+        LostLease: the job no longer belongs to this claim.
+    """
     row = connection.execute(get_query("claimed"), (job.id, job.claim)).fetchone()
     if row is None:
-        raise LostLease(f"job {job.id!r} is no longer this worker's: its lease ran out, or it was dropped or forgotten")
+        raise LostLease(
+            f"job {job.id!r} no longer belongs to this worker: its lease ran out, or it was dropped or forgotten"
+        )
     return bool(row[0])
 
 

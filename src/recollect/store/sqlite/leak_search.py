@@ -1,4 +1,4 @@
-"""Looking through a bank's files for words that should be gone."""
+"""Search a bank's files for words that should be gone."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 _PIECE_CHARACTERS = 48
-_MIN_PIECE_CHARACTERS = 6  # fewer bytes turn up by chance
+_MIN_PIECE_CHARACTERS = 6  # shorter pieces occur by chance
 _KEY_BYTES = 8
 _HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _TABLE_BITS = 22
 _BLOCK = 1 << 22
-_OVERLAP = 4 * _PIECE_CHARACTERS  # so that a piece is seen whole, wherever a block ends
+_OVERLAP = 4 * _PIECE_CHARACTERS  # so that no piece is missed at the end of a block
 
 
 def split_pieces(texts: Sequence[str]) -> list[str]:
-    """The texts cut into short pieces, each once; what is too short to tell anything is left out."""
+    """Cut the texts into short pieces and return each piece once.
+
+    Pieces that are too short to prove anything are left out.
+    """
     return list(
         dict.fromkeys(
             piece for text in texts for piece in _cut_text(text) if len(piece.encode()) >= _MIN_PIECE_CHARACTERS
@@ -32,7 +35,10 @@ def _cut_text(text: str) -> Iterator[str]:
 
 
 def find_pieces(file: Path, pieces: Sequence[str]) -> set[str]:
-    """Which of the pieces a file holds, in one pass over it, however many there are; one that is gone holds none."""
+    """Return the pieces that a file contains, after one pass over the file. A file that is gone contains none.
+
+    The number of passes does not depend on the number of pieces.
+    """
     wanted = {piece.encode(): piece for piece in pieces}
     short = [piece for piece in wanted if len(piece) < _KEY_BYTES]
     by_key: dict[bytes, list[bytes]] = {}
@@ -59,7 +65,7 @@ def _read_windows(file: Path) -> Iterator[bytes]:
 
 
 def _find_places(window: bytes, keys: Mapping[bytes, object]) -> Iterator[int]:
-    """Where a key may stand."""
+    """Yield the positions in a window at which a key may be."""
     if not keys:
         return
     table = np.zeros(1 << _TABLE_BITS, dtype=np.bool_)

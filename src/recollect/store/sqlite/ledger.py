@@ -1,4 +1,4 @@
-"""The ledger of a bank: a line for every model call."""
+"""The ledger of a bank, with one row for every model call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A look at the jobs of many banks without opening them: at the files that have changed since the last look."""
+"""Look at the jobs of many banks without opening them: read only the files that have changed since the last look."""
 
 from __future__ import annotations
 
@@ -14,21 +14,24 @@ from recollect.domain.time import to_micros
 from recollect.store.sqlite.named_queries import get_query
 
 JobTimes = Mapping[str, int]
-"""For each kind of job that a bank has, the moment from which one of them can be claimed: microseconds since 1970."""
+"""The moment from which a job can be claimed, for each kind of job of a bank, in microseconds since 1970."""
 
 Signature = tuple[tuple[int, int, int] | None, ...]
 
 SETTLED_NS = 3_000_000_000
-"""File systems count time in steps, of up to two seconds: a file that was written later than this may have been
-written again since it was read, and still look the same."""
+"""The age from which the time of a file can be trusted.
+
+File systems count time in steps of up to two seconds. A file with a more recent time may have been written again since
+it was read, and still look the same.
+"""
 BUSY_S = 2.0
 
 
 class JobsPeek:
-    """Remembers what it has read of each bank, and reads a bank again when its files have changed.
+    """Remembers what it has read of each bank, and reads a bank again if its files have changed.
 
-    So it needs nothing of those who write: a bank that was copied into the folder is found, and one whose writer was
-    killed too. Safe for threads.
+    So it needs no help from writers. It also finds a bank that was copied into the folder, and a bank whose writer was
+    killed. It is safe for threads.
     """
 
     def __init__(self) -> None:
@@ -36,7 +39,7 @@ class JobsPeek:
         self._seen: dict[Path, tuple[Signature, JobTimes]] = {}
 
     def job_times(self, files: Mapping[str, Path]) -> dict[str, JobTimes | None]:
-        """Return the times of each bank's jobs; ``None`` for a bank that cannot be read."""
+        """Return the times of each bank's jobs, or ``None`` for a bank that cannot be read."""
         with self._lock:
             return {name: self._times(file) for name, file in files.items()}
 
@@ -60,7 +63,10 @@ def read_job_times(connection: sqlite3.Connection) -> JobTimes:
 
 
 def due_banks(banks: Mapping[str, JobTimes | None], until: datetime | None, kinds: Collection[str]) -> tuple[str, ...]:
-    """Return the banks with a job of these kinds, or of any, by a moment; unreadable ones come last."""
+    """Return the banks with a job of these kinds, or of any kind, that is due by ``until``.
+
+    Unreadable banks come last.
+    """
     found = {
         name: min((due for kind, due in times.items() if not kinds or kind in kinds), default=None)
         for name, times in banks.items()
@@ -81,13 +87,13 @@ def _stated(path: Path) -> tuple[int, int, int] | None:
 
 
 def _is_settled(signature: Signature, now_ns: int) -> bool:
-    """Return whether whatever is written from now on shows in the signature."""
+    """Return true if every write from now on changes the signature."""
     return all(one is None or one[1] < now_ns - SETTLED_NS for one in signature)
 
 
 def _read_times(file: Path) -> JobTimes | None:
     try:
-        target = f"{file.absolute().as_uri()}?mode=rw"  # never made where it is no longer there
+        target = f"{file.absolute().as_uri()}?mode=rw"  # a missing file must not be created
         with closing(sqlite3.connect(target, isolation_level=None, timeout=BUSY_S, uri=True)) as connection:
             return read_job_times(connection)
     except (sqlite3.Error, UnicodeDecodeError):

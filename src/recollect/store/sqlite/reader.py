@@ -1,4 +1,4 @@
-"""What methods may see of a bank in an SQLite file."""
+"""The reader of a bank in an SQLite file: everything that methods may see of it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _RECENT = 4
-_ALL = -1  # no limit, to SQLite
+_ALL = -1  # SQLite takes -1 as no limit
 
 
 class SqliteReader:
@@ -57,8 +57,8 @@ class SqliteReader:
     Args:
         database: the bank's file.
         name: the bank's name.
-        embedder, dimension: whose vectors the bank holds; recorded when it is created.
-        graph_from: rows from which vector searches go through a graph.
+        embedder, dimension: the embedder and the length of the bank's vectors, recorded when the bank is created.
+        graph_from: the number of rows from which vector searches go through a graph.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class SqliteReader:
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """All of them; a bank in memory has no folder for states."""
+        """Return all capabilities. A bank in memory has no folder for states."""
         return frozenset(Capability) - ({Capability.STATES} if self._database.path is None else set())
 
     @property
@@ -257,7 +257,7 @@ class SqliteReader:
         return await self._run_reading(lambda connection: fetch_all(connection.execute(get_query(name), bounds)))
 
     async def _load_listed(self, name: str, bounds: Mapping[str, object]) -> list[Item]:
-        """The items whose numbers a query gives, in its order, all of one snapshot."""
+        """Return the items whose numbers a query returns, in its order, all from one snapshot."""
 
         def listed(connection: sqlite3.Connection) -> list[Item]:
             rows = fetch_all(connection.execute(get_query(name), bounds))
@@ -268,7 +268,7 @@ class SqliteReader:
     async def _run_reading(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Work in a thread, in one snapshot."""
+        """Run ``work`` in a thread, in one snapshot."""
 
         def read() -> T:
             with self._database.read_transaction() as connection:
@@ -327,10 +327,10 @@ class SqliteReader:
 def _file_size(file: Path) -> int:
     try:
         return file.stat().st_size
-    except FileNotFoundError:  # another process closed the bank, and its log with it
+    except FileNotFoundError:  # another process closed the bank and so removed its log
         return 0
 
 
 def _read_aliases(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
-    """Return entity, surface and count of everything that entities are called."""
+    """Return every name of an entity with its count: entity, surface and count."""
     return [(entity, surface, count) for entity, surface, count in fetch_all(connection.execute(get_query("aliases")))]

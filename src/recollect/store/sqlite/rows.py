@@ -1,4 +1,4 @@
-"""Between rows and values."""
+"""Convert between rows and values."""
 
 from __future__ import annotations
 
@@ -25,34 +25,40 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def reports_damage(decode: Callable[P, T]) -> Callable[P, T]:
-    """What cannot be decoded has been damaged: SQLite has no checksums, so that it may only be noticed here."""
+    """Return the decoder with an error for rows that it cannot decode.
+
+    Such rows were damaged. SQLite has no checksums, so the damage may only be noticed here.
+    """
 
     @wraps(decode)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return decode(*args, **kwargs)
         except (ValueError, TypeError, KeyError, OverflowError) as exc:
-            raise NotABank(f"the bank is damaged: what it holds cannot be read ({exc})") from exc
+            raise NotABank(f"the bank is damaged: one of its rows cannot be read ({exc})") from exc
 
     return checked
 
 
 def utc_offset_minutes(moment: datetime) -> int:
-    """The zone's distance from UTC in minutes."""
+    """Return the distance of the moment's zone from UTC in minutes."""
     offset = moment.utcoffset()
     return 0 if offset is None else round(offset.total_seconds() / 60)
 
 
 def read_moment(micros: int, offset: int) -> datetime:
-    """The moment in the zone it was given in."""
+    """Return the moment in the zone in which it was given."""
     if not offset:
         return from_micros(micros)
-    # The first and the last hours that a datetime can hold may exist in that zone alone, and not in UTC.
+    # The first and the last hours of the calendar may exist only in that zone, and not in UTC.
     return from_micros(micros + offset * 60_000_000).replace(tzinfo=timezone(timedelta(minutes=offset)))
 
 
 def read_utc(micros: int) -> datetime:
-    """The moment in UTC; of the few hours that a calendar has in other zones alone, the nearest that UTC has."""
+    """Return the moment in UTC, or the nearest moment that exists in UTC.
+
+    A few hours at the ends of the calendar exist only in other zones.
+    """
     return from_micros(min(max(micros, _FIRST), _LAST))
 
 
@@ -197,7 +203,7 @@ def _make_interval_cells(interval: Interval | None) -> Row:
 
 
 def _read_local_moment(micros: int | None, zone: int) -> datetime | None:
-    """The moment of a calendar that is so far from UTC; in UTC itself there may be none."""
+    """Return the moment on a calendar at this distance from UTC. The same moment may not exist in UTC itself."""
     if micros is None:
         return None
     moment = from_micros(micros)
@@ -205,7 +211,7 @@ def _read_local_moment(micros: int | None, zone: int) -> datetime | None:
 
 
 def _make_calendar_cells(moment: datetime | None) -> tuple[int | None, int | None]:
-    """Microseconds since 1970 of the calendar that a moment was given in, and how far that is from UTC."""
+    """Return microseconds since 1970 on the calendar in which a moment was given, and its distance from UTC."""
     if moment is None:
         return None, None
     return to_micros(moment.replace(tzinfo=UTC)), (moment.utcoffset() or timedelta()) // _MICROSECOND

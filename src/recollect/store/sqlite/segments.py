@@ -1,4 +1,4 @@
-"""Windows over the stream of messages, as numbers of messages."""
+"""Read and write windows over the stream of messages. The ends of a window are stored as numbers of messages."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from recollect.store.sqlite.rows import Row, read_message, reports_damage
 
 
 def put_segments(connection: sqlite3.Connection, segments: Sequence[Segment], numbers: Mapping[str, int]) -> None:
-    """Write windows; ``numbers`` are those of the messages at their ends."""
+    """Write windows. ``numbers`` are the numbers of the messages at their ends."""
     rows = [(s.number, numbers[s.first], s.start, s.last and numbers[s.last], s.end) for s in segments]
     connection.executemany(get_query("put_segment"), rows)
 
 
 def put_stream(connection: sqlite3.Connection, stream: Stream, numbers: Mapping[str, int]) -> None:
-    """Write where windowing stands; ``numbers`` holds that of its last message."""
+    """Write the state of the windowing. ``numbers`` contains the number of its last message."""
     upto = 0 if stream.last is None else numbers[stream.last]
     row = (stream.length, stream.overlap, stream.base, stream.number, stream.tokens, upto)
     connection.execute(get_query("put_stream"), row)
 
 
 def list_end_messages(segments: Iterable[Segment], stream: Stream | None) -> set[str]:
-    """The ids of all messages that windows and the stream name."""
+    """Return the ids of all messages that windows and the stream name."""
     named = {id_ for segment in segments for id_ in (segment.first, segment.last)}
     return {id_ for id_ in (*named, stream.last if stream else None) if id_ is not None}
 
 
 def read_stream(connection: sqlite3.Connection) -> Stream | None:
-    """Where windowing stands."""
+    """Return the state of the windowing."""
     row = connection.execute(get_query("stream")).fetchone()
     return None if row is None else _read_stream(row)
 
 
 def read_segments(connection: sqlite3.Connection, numbers: Iterable[int] | None) -> list[Segment]:
-    """Windows by number, or all that are sealed and the active one."""
+    """Return windows by number, or all sealed windows and the active one."""
     if numbers is None:
         rows = connection.execute(get_query("segments"))
     else:
@@ -50,18 +50,18 @@ def read_segments(connection: sqlite3.Connection, numbers: Iterable[int] | None)
 
 
 def read_all_segments(connection: sqlite3.Connection) -> list[Segment]:
-    """Every window, open ones included."""
+    """Return every window, open ones included."""
     return [_read_segment(row) for row in connection.execute(get_query("all_segments"))]
 
 
 def read_segments_by_message(connection: sqlite3.Connection, messages: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """The numbers of the windows that hold messages."""
+    """Return the numbers of the windows that contain each message."""
     rows = connection.execute(get_query("segments_of"), (json.dumps(list(messages)),))
     return {id_: tuple(number for _, number in pairs) for id_, pairs in groupby(rows, key=lambda row: str(row[0]))}
 
 
 def read_unsegmented(connection: sqlite3.Connection) -> list[StoredMessage]:
-    """The messages that were not windowed yet."""
+    """Return the messages that were not windowed yet."""
     return [read_message(row) for row in connection.execute(get_query("unsegmented"))]
 
 
@@ -72,7 +72,7 @@ def read_messages_by_segment(connection: sqlite3.Connection, numbers: Iterable[i
 
 
 def find_split_segments(connection: sqlite3.Connection) -> tuple[SplitSegment, ...]:
-    """The sealed windows that lose some of their messages to what is marked, but not all."""
+    """Return the sealed windows of which some messages are marked to be forgotten, but not all."""
     segments = [_read_segment(row) for row in connection.execute(get_query("split_segments")).fetchall()]
     return tuple(
         SplitSegment(segment=segment, remaining=_read_remaining(connection, segment.number)) for segment in segments

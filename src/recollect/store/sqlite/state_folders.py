@@ -1,4 +1,4 @@
-"""The folder beside a bank's file in which language models keep what they know after they have read of it."""
+"""The folder next to a bank's file in which language models store their states after they have read from the bank."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _ERASED_MARK = ".gone-"
 
 
 def find_states_folder(bank: Path) -> Path:
-    """Where a bank's states lie, whether there are any or not."""
+    """Return the path of a bank's folder for states, whether the folder exists or not."""
     return bank.with_suffix(SUFFIX)
 
 
 def erase_states(bank: Path, *, remain: bool) -> tuple[str, ...]:
-    """Remove every state of a bank: it may tell of any word that was read. Names the files that could not be removed.
+    """Remove every state of a bank, because a state may contain any word that was read. Return the files that remain.
 
-    What is in the folder is put out of its way first, at one stroke: who is about to write a state then finds no place
-    for it. What is left of that when a process is killed is removed by the next. The folder itself stays if it is to
-    ``remain``, empty and of this moment: so it says that states were erased just now.
+    The contents of the folder are renamed first, so that a process that is about to write a state finds no place for
+    it. If the process is killed, the next one removes what is left. With ``remain``, the folder itself stays, empty and
+    with the current time. Its time shows that states were erased just now.
     """
     folder = find_states_folder(bank)
     if folder.exists():
@@ -42,12 +42,12 @@ def _set_aside(folder: Path) -> None:
     with suppress(OSError):
         os.utime(folder)
     for path in _list_contents(folder):
-        with suppress(OSError):  # what stays is told of
+        with suppress(OSError):  # files that stay are reported
             path.rename(folder.with_name(f"{folder.name}{_ERASED_MARK}{uuid.uuid4().hex}"))
 
 
 def _list_contents(folder: Path) -> list[Path]:
-    """What is in the folder; itself where that cannot be told."""
+    """Return the contents of the folder, or the folder itself if it cannot be read."""
     try:
         return list(folder.iterdir())
     except FileNotFoundError:
@@ -57,11 +57,11 @@ def _list_contents(folder: Path) -> list[Path]:
 
 
 def _list_set_aside(folder: Path) -> list[Path]:
-    name = re.compile(f"{re.escape(folder.name + _ERASED_MARK)}[0-9a-f]{{32}}")  # what no bank's file can be called
+    name = re.compile(f"{re.escape(folder.name + _ERASED_MARK)}[0-9a-f]{{32}}")  # no bank's file can have this name
     return [path for path in folder.parent.iterdir() if name.fullmatch(path.name)]
 
 
 def _list_files(path: Path) -> Iterator[Path]:
-    """The files below a path; the path itself where it cannot be told."""
+    """Yield the files below a path, or the path itself if none is found."""
     below = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else []
     yield from below or [path]

@@ -47,7 +47,7 @@ from recollect.store.sqlite.write import find_numbers, pack_vector, require_vect
 P = ParamSpec("P")
 T = TypeVar("T")
 
-BYTES_OF_VALUE = 8  # in the index: a vector, and the mean of its surroundings
+BYTES_OF_VALUE = 8  # of a number in the index: in a vector, and in the mean of its surroundings
 BYTES_OF_ROW = 1_000  # in the index: words, times, names
 
 
@@ -56,10 +56,10 @@ class SqliteStore(SqliteReader):
 
     @property
     def states(self) -> Path:
-        """The folder for what language models derive from the bank's words; a bank in memory has none.
+        """Return the folder for what language models derive from the bank's words.
 
         Raises:
-            MissingCapability: the bank is kept in memory.
+            MissingCapability: the bank is in memory and has no such folder.
         """
         if self._database.path is None:
             raise MissingCapability("a bank in memory has no folder for states")
@@ -82,9 +82,9 @@ class SqliteStore(SqliteReader):
         return await asyncio.to_thread(self._forget, selection, remade)
 
     def finish_forgetting(self) -> None:
-        """Clean the files of what was forgotten by a process that was killed before it had done so.
+        """Clean the files of forgotten words, if a process was killed before it could do so.
 
-        Where that cannot be done now, it is left to the next one who opens the bank or forgets something.
+        If this is not possible now, the next process that opens the bank or forgets something does it.
         """
         with suppress(StoreUnavailable, OSError):
             if has_unscrubbed_files(self._database):
@@ -164,14 +164,14 @@ class SqliteStore(SqliteReader):
         await asyncio.to_thread(self.close_now)
 
     def close_now(self) -> None:
-        """Do what :meth:`close` does, and wait for it."""
+        """Do the same as :meth:`close`, and wait until it is done."""
         try:
             self._index.save()
         finally:
             self._database.close()
 
     def give_back(self) -> bool:
-        """Close the files and let go of the index until the bank is used next; return whether nothing is open then.
+        """Close the files and release the index until the bank is used next. Return true if nothing is open then.
 
         A bank that is in use stays open.
         """
@@ -183,20 +183,20 @@ class SqliteStore(SqliteReader):
 
     @property
     def held_bytes(self) -> int:
-        """How much memory the index and the caches take, roughly."""
+        """Return the approximate amount of memory that the index and the caches take."""
         return len(self._index.live) * (BYTES_OF_VALUE * self._dimension + BYTES_OF_ROW) + self._database.cached_bytes
 
     @property
     def idle_readers(self) -> int:
-        """How many connections are open that nobody uses."""
+        """Return the number of open connections that are not in use."""
         return self._database.idle
 
     def close_idle_readers(self) -> None:
-        """Close connections that nobody uses."""
+        """Close the connections that are not in use."""
         self._database.close_idle()
 
     def job_times(self) -> JobTimes:
-        """Return for each kind of job that the bank has from when one can be claimed."""
+        """Return, for each kind of job that the bank has, the moment from which one can be claimed."""
         with self._database.read_transaction() as connection:
             return read_job_times(connection)
 
@@ -207,7 +207,7 @@ class SqliteStore(SqliteReader):
     async def _write(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Work in a thread, in a transaction that is committed at the end."""
+        """Run ``work`` in a thread, in a transaction that is committed at the end."""
 
         def write() -> T:
             with self._database.write_transaction() as connection:
@@ -232,12 +232,15 @@ class SqliteStore(SqliteReader):
         return _make_receipt(removed, leftovers, time.perf_counter() - began)
 
     def _scrub_files(self, texts: Sequence[str]) -> tuple[str, ...]:
-        """Clean the bank's files of what was forgotten; names those that still hold some of the texts."""
+        """Clean the bank's files of forgotten words.
+
+        Return the names of the files that still contain some of the texts.
+        """
         self._drop_graph()
         path = self._database.path
         states = () if path is None else erase_states(path, remain=True)
         found = scrub_files(self._database, texts, self._files())
-        if states:  # they are removed by who opens the bank next
+        if states:  # the next process that opens the bank removes them
             with self._database.write_transaction() as connection:
                 connection.execute(get_query("owe_scrub"))
         return (*found, *states)
@@ -270,12 +273,12 @@ def _split_entity(connection: sqlite3.Connection, merge: Merge, entity: Entity, 
 
 
 async def _iterate_in_thread(values: Generator[T]) -> AsyncIterator[T]:
-    """An iterator's values, each computed in a thread."""
+    """Yield an iterator's values, each computed in a thread."""
     try:
         while (value := await asyncio.to_thread(next, values, None)) is not None:
             yield value
     finally:
-        with suppress(ValueError):  # cancelled while its thread still computes one; it ends with that
+        with suppress(ValueError):  # cancelled while its thread computes a value: it ends after that
             await asyncio.to_thread(values.close)
 
 

@@ -1,4 +1,4 @@
-"""Writing a changeset: everything in the transaction that the caller has opened."""
+"""Write a changeset, all in the transaction that the caller has opened."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from recollect.store.sqlite.rows import (
 )
 from recollect.store.sqlite.segments import list_end_messages, put_segments, put_stream
 
-# What is cleared of an item before it is put again.
+# The queries that clear the parts of an item before it is written again.
 _CLEAR = ("clear_occurrences", "clear_sources", "clear_derivations", "clear_mentions", "clear_links", "clear_triple")
 
 
@@ -38,9 +38,9 @@ def write_changes(connection: sqlite3.Connection, changes: Changeset) -> None:
 
     Raises:
         StaleWrite: the bank has changed since the changeset was derived.
-        LostLease: the job that the changes settle is no longer this worker's.
-        MessageConflict: a message id is taken.
-        InvalidInput: something names a message, an item, an entity or a session that is not there.
+        LostLease: the job that the changes settle no longer belongs to this worker.
+        MessageConflict: a message id is already taken.
+        InvalidInput: the changes name a message, an item, an entity or a session that does not exist.
     """
     require_version(connection, changes.expected_version)
     if changes.settled_job is not None:
@@ -49,7 +49,7 @@ def write_changes(connection: sqlite3.Connection, changes: Changeset) -> None:
     try:
         _write(connection, changes, version)
     except sqlite3.IntegrityError as exc:
-        raise InvalidInput(f"the changes name a session or an entity that the bank does not hold ({exc})") from exc
+        raise InvalidInput(f"the changes name a session or an entity that is not in the bank ({exc})") from exc
 
 
 def _write(connection: sqlite3.Connection, changes: Changeset, version: int) -> None:
@@ -73,24 +73,25 @@ def _write(connection: sqlite3.Connection, changes: Changeset, version: int) -> 
 
 
 def require_version(connection: sqlite3.Connection, expected: int | None) -> None:
-    """Refuse a write that was derived from another version of the bank.
+    """Raise an error if a write was derived from another version of the bank.
 
     Raises:
-        StaleWrite: names both.
+        StaleWrite: the versions differ. The message names both.
     """
     version, _ = read_state(connection)
     if expected is not None and version != expected:
-        raise StaleWrite(f"the bank moved from version {expected} to {version}")
+        raise StaleWrite(f"the bank has changed from version {expected} to version {version} since it was read")
 
 
 def require_vectors(
     connection: sqlite3.Connection, items: Sequence[IndexedItem], embedder: str, dimension: int
 ) -> None:
-    """Refuse vectors that do not go with the bank's.
+    """Raise an error if vectors do not match those of the bank.
 
     Raises:
-        EmbedderMismatch: another process has embedded the bank anew since it was opened here.
-        InvalidInput: a vector has another length than the bank's.
+        EmbedderMismatch: another process has replaced the bank's vectors with another embedder's since it was opened
+            here.
+        InvalidInput: a vector has another length than the bank's vectors.
     """
     require_embedder(connection, embedder, dimension)
     for entry in items:
@@ -99,31 +100,35 @@ def require_vectors(
 
 
 def require_embedder(connection: sqlite3.Connection, embedder: str, dimension: int) -> None:
-    """Refuse to go on when another process has embedded the bank anew.
+    """Raise an error if another process has replaced the bank's vectors with those of another embedder.
 
     Raises:
-        EmbedderMismatch: says by whose vectors.
+        EmbedderMismatch: the embedder or the dimension differs. The message names the new embedder.
     """
     recorded = read_embedder(connection)
     if recorded != (embedder, dimension):
         name, length = recorded or ("nobody", 0)
         raise EmbedderMismatch(
-            f"the bank was opened with vectors of {embedder} ({dimension} dimensions), and has been rebuilt meanwhile "
-            f"with those of {name} ({length}); open it again with that embedder"
+            f"the bank was opened with vectors of {embedder} ({dimension} dimensions), but it has since been rebuilt "
+            f"with vectors of {name} ({length} dimensions). Open it again with that embedder"
         )
 
 
 def find_numbers(connection: sqlite3.Connection, name: str, ids: Iterable[str]) -> dict[str, int]:
-    """The store's numbers of messages or items, by a query that takes a JSON list of ids."""
+    """Return the store's numbers of messages or items, from a query that takes a JSON list of ids."""
     return dict(connection.execute(get_query(name), (json.dumps(list(ids)),)).fetchall())
 
 
 def _require_numbers(connection: sqlite3.Connection, name: str, ids: Iterable[str]) -> dict[str, int]:
-    """The store's numbers of messages or items that have to be there."""
+    """Return the store's numbers of messages or items that must exist.
+
+    Raises:
+        InvalidInput: one of them does not exist.
+    """
     wanted = set(ids)
     numbers = find_numbers(connection, name, wanted)
     if missing := wanted.difference(numbers):
-        raise InvalidInput(f"the changes name {min(missing)!r}, which the bank does not hold")
+        raise InvalidInput(f"the changes name {min(missing)!r}, which is not in the bank")
     return numbers
 
 
@@ -193,7 +198,7 @@ def _put_windows(connection: sqlite3.Connection, changes: Changeset) -> None:
 def _put_settings(connection: sqlite3.Connection, settings: Sequence[tuple[str, str]]) -> None:
     for key, value in settings:
         if key in EMBEDDER_KEYS:
-            raise InvalidInput(f"the setting {key!r} says whose vectors the bank holds, and changes with them only")
+            raise InvalidInput(f"the setting {key!r} describes the bank's vectors. It cannot be changed without them")
         connection.execute(get_query("set_setting"), {"key": key, "value": value})
 
 
@@ -202,5 +207,5 @@ def _make_indexing_row(seq: int, entry: IndexedItem) -> tuple[int, bytes, bytes,
 
 
 def pack_vector(vector: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> bytes:
-    """A vector as it is stored: float16, little-endian."""
+    """Return a vector as it is stored: float16, little-endian."""
     return vector.astype("<f2").tobytes()

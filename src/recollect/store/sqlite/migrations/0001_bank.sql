@@ -1,10 +1,10 @@
 CREATE TABLE state (
     one       INTEGER PRIMARY KEY CHECK (one = 1),
-    version   INTEGER NOT NULL,  -- goes up with every write; items carry it, so that an index can catch up
-    epoch     INTEGER NOT NULL,  -- goes up when something is taken away; an index then starts anew
-    author    TEXT NOT NULL,     -- who wrote the last version
-    forgotten INTEGER NOT NULL,  -- how often something was forgotten,
-    scrubbed  INTEGER NOT NULL   -- and after how many of these times the files were cleaned of its words
+    version   INTEGER NOT NULL,  -- grows with every write. Items store it, so that an index can find the new ones
+    epoch     INTEGER NOT NULL,  -- grows when items are removed or all vectors change. An index is then built again
+    author    TEXT NOT NULL,     -- the writer of the last version
+    forgotten INTEGER NOT NULL,  -- the number of times that something was forgotten
+    scrubbed  INTEGER NOT NULL   -- the number of these times after which the files were cleaned of the words
 ) STRICT;
 INSERT INTO state VALUES (1, 0, 0, '', 0, 0);
 
@@ -13,7 +13,8 @@ CREATE TABLE setting (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The raw log. Times are microseconds since 1970 in UTC; *_offset are the minutes of the zone they were given in.
+-- The raw log. Times are microseconds since 1970 in UTC. *_offset is the distance from UTC, in minutes, of the zone in
+-- which they were given.
 CREATE TABLE session (
     id             TEXT PRIMARY KEY,
     started        INTEGER NOT NULL,
@@ -53,7 +54,7 @@ CREATE TABLE item (
     tokens           INTEGER NOT NULL,
     superseded       INTEGER,
     superseded_by    INTEGER REFERENCES item (seq) ON DELETE SET NULL,
-    stages           TEXT NOT NULL  -- what it was before it grew: JSON, [until, sources, characters, tokens] each
+    stages           TEXT NOT NULL  -- earlier states of the item: JSON, [until, sources, characters, tokens] each
 ) STRICT;
 CREATE INDEX item_version ON item (version);
 CREATE INDEX item_session ON item (session, kind, ord);
@@ -102,7 +103,7 @@ CREATE TABLE link (
     weight REAL NOT NULL,
     PRIMARY KEY (source, target, kind, label)
 ) STRICT, WITHOUT ROWID;
--- Holds all that a walk reads, so that it need not look the link itself up.
+-- Contains everything that a walk reads, so that the walk need not read the link itself.
 CREATE INDEX link_target ON link (target, source, kind, weight);
 
 CREATE TABLE entity (
@@ -133,11 +134,11 @@ CREATE TABLE entity_merge (
     undone       INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- Whole phrases, word for word; ranking by single words is the in-memory index's.
+-- Finds whole phrases, word for word. The in-memory index ranks by single words.
 CREATE VIRTUAL TABLE item_fts USING fts5 (
     text, content = 'item', content_rowid = 'seq', tokenize = 'unicode61 remove_diacritics 2'
 );
--- New items are added by the write itself, all at once: a trigger would take seven times as long.
+-- The write itself adds new items, all at once. A trigger would take seven times as long.
 CREATE TRIGGER item_removed AFTER DELETE ON item BEGIN
     INSERT INTO item_fts (item_fts, rowid, text) VALUES ('delete', old.seq, old.text);
 END;
@@ -155,25 +156,25 @@ CREATE TABLE job (
     due         INTEGER NOT NULL DEFAULT 0,
     attempts    INTEGER NOT NULL DEFAULT 0,
     worker      TEXT,
-    claim       TEXT,                        -- of the worker that has it: nobody else can settle it
+    claim       TEXT,                        -- the claim of the worker that has it. No other worker can settle it
     lease_until INTEGER,
-    again       INTEGER NOT NULL DEFAULT 0,  -- queued anew while it ran: it runs once more
-    error       TEXT,                        -- of the last attempt, with the model's reply and the time
+    again       INTEGER NOT NULL DEFAULT 0,  -- 1 if it was queued again while it ran. It then runs once more
+    error       TEXT,                        -- the error of the last attempt, with the model's reply and the time
     reply       TEXT,
     failed      INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX job_waiting ON job (state, kind, due);
 
--- What a job is about; a job that loses its last message by forgetting goes along.
+-- The messages that a job is about. A job that loses its last message by forgetting is removed too.
 CREATE TABLE job_message (
     job     TEXT NOT NULL REFERENCES job (id) ON DELETE CASCADE,
     message INTEGER NOT NULL REFERENCES message (seq) ON DELETE CASCADE,
-    again   INTEGER NOT NULL DEFAULT 0,  -- for the next run: named while the job ran
+    again   INTEGER NOT NULL DEFAULT 0,  -- 1 if it was named while the job ran. It is then for the next run
     PRIMARY KEY (job, message)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX job_message_message ON job_message (message);
 
--- What model calls cost. It holds no words, and stays when messages are forgotten.
+-- The costs of model calls. The ledger contains no words of messages, and it stays when messages are forgotten.
 CREATE TABLE ledger (
     seq           INTEGER PRIMARY KEY,
     at            INTEGER NOT NULL,

@@ -1,6 +1,7 @@
--- What an item of kind triple states, and when that began and ended (the *_precision of what is not known is NULL): from
--- a moment to before another, NULL where that is open. Moments are microseconds since 1970 of the calendar that they were
--- given in, so that a year is the same one in every zone; *_zone is how far that calendar was from UTC, in microseconds.
+-- The statements of items of kind triple, and the times at which they began and ended. A time goes from one moment to
+-- before another one. NULL means that it is open. If a time is not known, its *_precision is NULL. Moments are
+-- microseconds since 1970 on the calendar in which they were given, so that a year is the same in every zone. *_zone is
+-- the distance of that calendar from UTC in microseconds.
 CREATE TABLE triple (
     item             INTEGER PRIMARY KEY REFERENCES item (seq) ON DELETE CASCADE,
     subject          TEXT NOT NULL,

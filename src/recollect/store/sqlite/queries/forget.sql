@@ -19,8 +19,8 @@ SELECT s.message FROM mention m JOIN item i ON i.seq = m.item JOIN source s ON s
 WHERE m.entity IN (SELECT value FROM json_each(:entities)) AND i.kind <> 'episode';
 
 -- name: doomed_by_episode
--- An episode tells of many exchanges, and goes with any of them. Only where none of what it was made of is marked, all of
--- it is: the name that it has is then nowhere else.
+-- An episode is about many exchanges, and it is removed with any of them. If none of its sources is marked, all of them
+-- are marked here, because the name in the episode is then nowhere else.
 INSERT OR IGNORE INTO temp.doomed
 SELECT s.message FROM mention m JOIN item i ON i.seq = m.item JOIN source s ON s.item = m.item
 WHERE m.entity IN (SELECT value FROM json_each(:entities)) AND i.kind = 'episode'
@@ -44,7 +44,7 @@ UNION
 SELECT entity FROM mention WHERE surface IN (SELECT value FROM json_each(:names));
 
 -- name: doomed_facts_clear
--- Facts that users gave go with their sources; those that have none are selected by themselves.
+-- Facts that users gave are removed with their sources. Facts without sources are selected by themselves.
 DELETE FROM temp.doomed_fact;
 
 -- name: doomed_fact_by_id
@@ -99,12 +99,12 @@ WHERE s.item IN (SELECT value FROM json_each(:items)) AND m.seq NOT IN (SELECT s
 ORDER BY m.seq;
 
 -- name: left_to_read_again
--- Of another session a gist or triple has a name at most: what was read of that session itself is all there.
+-- A gist or triple takes at most a name from another session. What was read from that session is still there.
 SELECT id, session, position, speaker, role, text, captions, at, at_offset, recorded, important FROM message
 WHERE seq NOT IN (SELECT seq FROM temp.doomed) AND seq IN (
     SELECT s.message FROM item i JOIN source s ON s.item = i.seq JOIN message m ON m.seq = s.message
     WHERE i.seq IN (SELECT value FROM json_each(:items)) AND i.kind NOT IN ('turn', 'summary')
-      AND NOT i.id GLOB 'given:*'  -- a given fact is not read from its sources
+      AND NOT i.id GLOB 'given:*'  -- a given fact was not read from its sources
       AND (i.kind NOT IN ('gist', 'triple') OR m.session = i.session)
       AND NOT EXISTS (SELECT 1 FROM derivation d JOIN item o ON o.seq = d.origin WHERE d.item = i.seq AND o.kind <> 'turn')
 )
@@ -143,7 +143,7 @@ SELECT EXISTS (SELECT 1 FROM job_message WHERE job = ?);
 UPDATE job SET reply = NULL, error = :error WHERE error IS NOT NULL OR reply IS NOT NULL;
 
 -- name: succeed_items
--- What a doomed item took the place of holds until whatever took the doomed one's place, or holds again.
+-- An item that was superseded by a doomed item is now superseded by that item's own successor, or it is valid again.
 WITH RECURSIVE gone (seq) AS (SELECT value FROM json_each(:items)),
 heir (item, superseded, seq) AS (
     SELECT seq, superseded, superseded_by FROM item WHERE superseded_by IN gone AND seq NOT IN gone

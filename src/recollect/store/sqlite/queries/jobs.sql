@@ -1,6 +1,6 @@
 -- name: add_job
--- What waits is put off by what is added to it, but not for ever, and not where it is for at once (0) and has not
--- failed; what runs begins to wait for its next run.
+-- An addition delays a waiting job, but only up to a limit. If the addition is due at once (0) and the job has not
+-- failed, the job is due at once. After an addition, a running job begins to wait for its next run.
 INSERT INTO job (id, kind, payload, due, first_due) VALUES (:id, :kind, :payload, :due, :due)
 ON CONFLICT (id) DO UPDATE SET
     payload = excluded.payload,
@@ -25,8 +25,8 @@ ON CONFLICT (job, message) DO UPDATE SET again = max(again, excluded.again);
 SELECT id FROM job WHERE state = 'running' AND lease_until < :now AND attempts >= :most;
 
 -- name: claim_job
--- What is claimed before it is due is due from now on: cut short, it is not put off again. The first of each kind is
--- looked up by itself: an OR between what is due and what is not would read the queue to its end.
+-- A job that is claimed before it is due is due from now on, so that it is not delayed again if it is interrupted. The
+-- first job of each kind is looked up separately, because an OR of due and later jobs would read the whole queue.
 UPDATE job SET state = 'running', attempts = attempts + 1, worker = :worker, claim = :claim, lease_until = :until,
     again = 0, due = min(due, :now)
 WHERE id = (

@@ -15,7 +15,7 @@ SELECT count(*) FROM item WHERE version > :since AND version <= :upto;
 
 -- name: rows_of
 SELECT i.seq, i.kind, i.session, i.speaker, i.ord, i.mentioned, i.recorded, i.superseded, x.asks,
-       -- a gist and a triple stand by themselves, as a turn does that holds its answer
+       -- a gist, a triple, and a turn that contains its answer are not an answer to the item before
        i.kind IN ('gist', 'triple') OR EXISTS (SELECT 1 FROM source s WHERE s.item = i.seq AND s.n = 1), x.vector, x.terms, i.mentioned_offset
 FROM item i JOIN indexing x ON x.item = i.seq
 WHERE i.seq IN (SELECT value FROM json_each(:numbers)) ORDER BY i.seq;
@@ -47,7 +47,7 @@ SELECT seq FROM item WHERE session = :session AND kind = 'turn' ORDER BY ord DES
 SELECT coalesce(max(position) + 1, 0) FROM message WHERE session = :session;
 
 -- name: recent_turns
--- The sign keeps the index on kinds out of it: sorting all of them would take long.
+-- The plus sign prevents the use of the index on kinds, because sorting all turns would take long.
 SELECT seq FROM item WHERE +kind = 'turn' ORDER BY seq DESC LIMIT :limit;
 
 -- name: messages
