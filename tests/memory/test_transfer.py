@@ -210,7 +210,7 @@ async def test_lines_that_point_nowhere_are_refused(tmp_path, kind, cells):
         bank, copy = await memory.bank("bank"), await memory.bank("copy")
         await fill(bank, 8)
         lines, _ = broken(await lines_of(bank), kind, **cells)
-        with pytest.raises(InvalidInput, match="does not hold"):
+        with pytest.raises(InvalidInput, match="not in the bank"):
             await copy.import_(lines)
 
 

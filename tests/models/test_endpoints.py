@@ -128,7 +128,7 @@ async def test_the_dimension_is_learnt_or_given() -> None:
 
 
 async def test_another_dimension_than_the_known_one_is_told() -> None:
-    with pytest.raises(ModelUnavailable, match="32 numbers, not of 99"):
+    with pytest.raises(ModelUnavailable, match="32 numbers instead of 99"):
         await embedder(dimension=99).embed(["hello"])
 
 

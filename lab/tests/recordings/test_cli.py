@@ -33,7 +33,7 @@ class TestPrinting:
             ["reflect", "1", "reply,"],
             ["no", "role", "1"],
         ]
-        assert "3 kB asked, 2 kB told" in lines[0]
+        assert "3 kB of prompts, 2 kB of replies" in lines[0]
         assert lines[1].split() == ["hindsight.extract", "2023-07-11", "3", "kB", "0", "kB", entries[0].asked.key]
 
     def test_a_report_without_flaws_is_one_line(self):

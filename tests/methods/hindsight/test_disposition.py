@@ -24,7 +24,7 @@ LEVELS = range(1, 6)
 @pytest.mark.parametrize("trait", ["skepticism", "literalism", "empathy"])
 @pytest.mark.parametrize("level", [0, 6, -1, 2.5])
 def test_traits_are_whole_numbers_from_1_to_5(trait, level):
-    with pytest.raises(InvalidInput, match="between 1 and 5"):
+    with pytest.raises(InvalidInput, match="whole numbers from 1 to 5"):
         Disposition(**{trait: level})
 
 

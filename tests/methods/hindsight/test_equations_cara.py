@@ -89,7 +89,7 @@ def test_equations_18_19_20_the_traits_are_whole_numbers_from_1_to_5(trait):
     assert [getattr(Disposition(**{trait: level}), trait) for level in (1, 2, 3, 4, 5)] == [1, 2, 3, 4, 5]
     assert getattr(Disposition(), trait) == 3
     for level in (0, 6, -1, 2.5):
-        with pytest.raises(InvalidInput, match="between 1 and 5"):
+        with pytest.raises(InvalidInput, match="whole numbers from 1 to 5"):
             Disposition(**{trait: level})
 
 
