@@ -59,8 +59,8 @@ class Recipe:
     """A named way to retain, to recall and to answer.
 
     ``consolidate`` are in the order in which their work builds on each other. ``consolidate``, ``answer`` and
-    ``reflect`` need a language model. Without a model, a bank queues the jobs for ``consolidate``. If ``queues`` is
-    false, it does not queue them, and ``reread`` catches up when there is a model.
+    ``reflect`` need a language model. Without a model, a bank queues the jobs for ``consolidate``. If
+    ``has_background_work`` is false, it does not queue them, and ``Bank.backfill`` catches up when there is a model.
 
     ``recall`` are the settings for the search of single items. ``retrieve`` builds another retriever on top, for
     recipes that find more than single items. ``reflect`` always uses single items. If ``model_reads_time`` is true and

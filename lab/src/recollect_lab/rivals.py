@@ -69,10 +69,10 @@ async def run_adapter(base_url: str, backend: str, progress: Progress = lambda _
 async def run_over_backend(
     backend: str, model: LanguageModel, progress: Progress = lambda _: None
 ) -> tuple[AnsweredQuestion, ...]:
-    """Do the same as :func:`adapter_run`, with any model.
+    """Do the same as :func:`run_adapter`, with any model.
 
     Raises:
-        InvalidInput, MissingExtra, ModelError: as for :func:`adapter_run`.
+        InvalidInput, MissingExtra, ModelError: as for :func:`run_adapter`.
     """
     if backend not in BACKENDS:
         raise InvalidInput(f"no backend {backend!r}; there are: {', '.join(BACKENDS)}")

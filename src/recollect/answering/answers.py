@@ -105,7 +105,7 @@ def build_receipt(
         replies: the replies of the models.
         began: the time of the question on the performance counter.
         notes: other notes on what was not done.
-        lost: the cost of calls that failed.
+        failed_usage: the cost of calls that failed.
     """
     receipts = tuple(recall.receipt for recall in recalls)
     spent = [*(reply.usage for reply in replies), *(receipt.usage for receipt in receipts)]

@@ -110,7 +110,7 @@ def _run_question(settings: Settings, bank: str, ask: Callable[[Bank], Awaitable
 
 
 def _print(answer: Answer, *, question: str | None, receipt: bool, as_json: bool) -> None:
-    """Print an answer. If ``told`` is its question, first print the story of how the answer was found."""
+    """Print an answer. If ``question`` is its question, first print the story of how the answer was found."""
     from recollect.domain.codec import to_json
 
     if as_json:

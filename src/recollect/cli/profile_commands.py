@@ -77,8 +77,8 @@ def _list(found: Sequence[T], block: Callable[[T], str], *, nothing: str, as_jso
 class ProfileEdit:
     """A change of a profile.
 
-    ``told`` are new values of its fields. ``traits`` are new values of its disposition. ``add`` is a text to merge into
-    its background.
+    ``fields`` are new values of its fields. ``traits`` are new values of its disposition. ``addition`` is a text to
+    merge into its background.
     """
 
     fields: dict[str, Any]
@@ -90,7 +90,7 @@ class ProfileEdit:
         return not self.fields and not self.traits and self.addition is None
 
     def apply_to(self, profile: Profile) -> Profile:
-        """Return the profile with the new values. The text of ``add`` is not merged yet."""
+        """Return the profile with the new values. The text of ``addition`` is not merged yet."""
         return replace(profile, **self.fields, disposition=replace(profile.disposition, **self.traits))
 
 

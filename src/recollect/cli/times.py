@@ -1,4 +1,4 @@
-"""Read the times that options contain. All functions except ``present`` are pure."""
+"""Read the times that options contain. All functions except ``local_now`` are pure."""
 
 from __future__ import annotations
 

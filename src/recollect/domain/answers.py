@@ -104,8 +104,8 @@ class Answer:
 
     If ``abstained`` is true, memory does not contain the information, and ``text`` says so. Without a model, ``text``
     is empty. ``trace`` describes each step in words. ``loop`` has the iterations as values, if the answer came from a
-    loop that retrieves, reflects and decides (:class:`recollect.domain.loops.Trace`). ``ways`` are the ways that the
-    default recipe took, in order, each with its reason. ``opinions`` are the ids of opinions that were formed or
+    loop that retrieves, reflects and decides (:class:`recollect.domain.traces.LoopTrace`). ``ways`` are the ways that
+    the default recipe took, in order, each with its reason. ``opinions`` are the ids of opinions that were formed or
     revised.
     """
 

@@ -37,14 +37,14 @@ class Supersession:
 class Changeset:
     """All the changes of one write. An item or entity replaces an older one with the same id.
 
-    ``seen`` is the version of the bank from which the changes were derived. If the bank has changed since, it refuses
-    them. ``author`` is stored with the new version, so that the author can find out later if the changes were
-    committed. ``supersedes`` may name items of this changeset. ``settings`` are keys and values, and a new value
+    ``expected_version`` is the version of the bank from which the changes were derived. If the bank has changed since,
+    it refuses them. ``author`` is stored with the new version, so that the author can find out later if the changes
+    were committed. ``supersedes`` may name items of this changeset. ``settings`` are keys and values, and a new value
     replaces the old one.
 
     ``segments`` are windows that were opened or sealed. A segment replaces the older one with the same number.
-    ``stream`` is the state of windowing after the changes. ``settles`` is the claimed job that produced the changes.
-    The commit completes this job.
+    ``stream`` is the state of windowing after the changes. ``settled_job`` is the claimed job that produced the
+    changes. The commit completes this job.
     """
 
     expected_version: int | None = None

@@ -37,7 +37,7 @@ class Scope:
 
     ``during`` keeps items that speak of this time or were said in it. ``as_of`` keeps what was recorded by this moment.
     ``exclude`` contains ids of items or messages that have been seen already (MemR3's mask). ``when`` compares the
-    start and the end of items (:func:`recollect.domain.held.held`). An empty tuple does not restrict.
+    start and the end of items (:func:`recollect.domain.validity.matches_filter`). An empty tuple does not restrict.
     """
 
     kinds: tuple[ItemKind, ...] = ()

@@ -31,7 +31,7 @@ class Ordering(StrEnum):
 
 
 class Aggregation(StrEnum):
-    """The possible counts over triples, in place of the triples. Phrases with equal :func:`phrase_key` count once."""
+    """The possible counts over triples, in place of the triples. Phrases with equal :func:`fold_phrase` count once."""
 
     COUNT = "count"
     SUBJECTS = "count_unique_subjects"
@@ -55,7 +55,7 @@ class Triple:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriplePattern:
-    """A pattern of triples: each place must be one of its phrases (:func:`phrase_key`). An empty tuple does not
+    """A pattern of triples: each place must be one of its phrases (:func:`fold_phrase`). An empty tuple does not
     restrict.
     """
 

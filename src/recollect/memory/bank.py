@@ -263,9 +263,10 @@ class Bank(BankJobs):
     ) -> AsyncIterator[AnswerEvent | Answer]:
         """Answer as :meth:`ask` does. Yield each step when it is finished, and the answer at the end.
 
-        A step is a :class:`recollect.domain.loops.Round` or a :class:`recollect.domain.answers.Step`. The first is an
-        iteration of a loop, with the evidence and the gaps after it. The second is any other step, described in words.
-        To stop the work, close the iterator before its end (``contextlib.aclosing``), or cancel the task that reads it.
+        A step is a :class:`recollect.domain.traces.LoopRound` or a :class:`recollect.domain.answers.Step`. The first is
+        an iteration of a loop, with the evidence and the gaps after it. The second is any other step, described in
+        words. To stop the work, close the iterator before its end (``contextlib.aclosing``), or cancel the task that
+        reads it.
 
         Raises:
             InvalidInput, RecallFailed, ModelError: as for :meth:`ask`. They are raised when the iterator is read.

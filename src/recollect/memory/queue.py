@@ -122,7 +122,7 @@ async def make_backfill_jobs(
 ) -> tuple[Changeset, int]:
     """Return the changes with the jobs for all unread messages, and the number of the messages of these jobs.
 
-    ``caught_up`` are the changes by which the encoder has caught up. The jobs are added to them.
+    ``changes`` are the changes by which the encoder has caught up. The jobs are added to them.
     """
     jobs = add_jobs(replace(changes, messages=tuple(await store.find_unread())), consolidators, now).jobs
     return replace(changes, jobs=jobs), len({message for job in jobs for message in job.messages})

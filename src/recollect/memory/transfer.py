@@ -1,9 +1,9 @@
 """Export and import a bank as JSON Lines: one value a line, in an order in which the lines can be imported.
 
-The first line is a :class:`Header`. Every other line is a value of the domain with its fields and its ``type``. The
-types come in this order: ``session``, ``entity``, ``message``, ``item`` (with vector and terms in base64), ``mention``,
-``link``, ``supersession``, ``setting``, ``segment``, ``stream``, ``merge``, ``job``. A ``setting`` is a ``key`` and a
-``value``. The bank's profile is a setting. There is at most one ``stream``, the state of windowing.
+The first line is a :class:`ExportHeader`. Every other line is a value of the domain with its fields and its ``type``.
+The types come in this order: ``session``, ``entity``, ``message``, ``item`` (with vector and terms in base64),
+``mention``, ``link``, ``supersession``, ``setting``, ``segment``, ``stream``, ``merge``, ``job``. A ``setting`` is a
+``key`` and a ``value``. The bank's profile is a setting. There is at most one ``stream``, the state of windowing.
 
 A ``job`` has ``id``, ``kind``, ``payload``, the ids of its ``messages``, and the time when it is ``due``. Jobs that
 wait, run or are dead are exported. After the import they wait like new jobs.

@@ -31,7 +31,7 @@ class Encoder(Protocol):
         ...
 
     async def encode_remaining(self, plan: ForgetPlan, *, reader: StoreReader) -> Changeset:
-        """Encode again the rest of the items and segments in ``torn``, which lose some of their messages, but not all.
+        """Encode again the rest of the items and segments in ``plan``, which lose some of their messages, but not all.
 
         Everything that will be forgotten is still in the bank. An encoder without turns and segments is not called.
 

@@ -37,7 +37,7 @@ class Responder(Protocol):
     async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
         """Answer ``query.text``, with ``query.now`` as the present. Nothing is written.
 
-        ``follow`` receives each step while the answer is still being made.
+        ``listener`` receives each step while the answer is still being made.
 
         Raises:
             ModelError: a model failed.

@@ -167,7 +167,7 @@ async def _run_timed(arm: Arm, field: ArmInput) -> ArmResult:
 
 
 async def run_until_deadline(find: Callable[[], Awaitable[T]], default: T, deadline_s: float) -> Attempt[T]:
-    """Search until the deadline, in seconds. If the search is idle, too slow or fails, the result is ``nothing``."""
+    """Search until the deadline, in seconds. If the search is idle, too slow or fails, the result is ``default``."""
     began = time.perf_counter()
     found, status, note = default, ArmStatus.OK, ""
     deadline = asyncio.timeout(deadline_s)

@@ -92,7 +92,7 @@ async def read_question_time(
     """Return the question with the time that a model reads in it, and a note on this or on the failure.
 
     The model is asked only if a temporal arm could use the answer and the rules found no time
-    (:func:`names_unread_time`). If anything fails, the question stays as it was.
+    (:func:`has_unread_time`). If anything fails, the question stays as it was.
     """
     if reader is None or question.during is not None or Arm.TEMPORAL not in settings.arms:
         return question, ()

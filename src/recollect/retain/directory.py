@@ -50,8 +50,8 @@ class UndoPlan:
 class NameBlocks:
     """The entities that share a word, an end of a long word, or the whole name. Candidates are searched in them.
 
-    A block keeps at least the :data:`BLOCK` most recently seen of its members and fewer than twice as many. ``evicted``
-    are the entities that a full block has dropped. They must be added again when they are seen again.
+    A block keeps at least the :data:`MAX_BLOCK_SIZE` most recently seen of its members and fewer than twice as many.
+    ``evicted`` are the entities that a full block has dropped. They must be added again when they are seen again.
     """
 
     def __init__(self, entity: Callable[[str], Entity]) -> None:

@@ -46,7 +46,7 @@ _OWN_MEANING: Final = Weights(surroundings=0.0)  # equation 5 compares items wit
 class ItemDraft:
     """An item that is to be stored. Its ``tokens`` are counted when it is indexed.
 
-    ``embedded`` is the text by whose meaning and words it is found (:func:`embedded_text`). ``names`` are the surface
+    ``embedded`` is the text by whose meaning and words it is found (:func:`text_to_embed`). ``names`` are the surface
     forms in it, of which the first :data:`recollect.retain.extract.MOST_NAMES` count.
     """
 

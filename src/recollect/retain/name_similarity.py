@@ -40,7 +40,8 @@ class ResolveSettings:
 class NameSimilarity:
     """The similarity of two names, in [0, 1].
 
-    ``part`` is true if one name is a shorter form of the other. ``fuller`` is true if the new one is the longer one.
+    ``is_part`` is true if one name is a shorter form of the other. ``is_fuller`` is true if the new one is the longer
+    one.
     """
 
     string: float

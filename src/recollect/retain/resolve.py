@@ -31,7 +31,8 @@ from recollect.retain.name_similarity import NameSimilarity, ResolveSettings, fi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameOccurrence:
-    """A name found in an item. ``together`` are the item's other surfaces, ``at`` (aware) is the time when it was said.
+    """A name found in an item. ``other_names`` are the item's other surfaces, ``at`` (aware) is the time when it was
+    said.
 
     Raises:
         NaiveDatetime: ``at`` has no zone.
@@ -92,7 +93,7 @@ def plan_undo(
     kind: EntityKind = EntityKind.OTHER,
     seen: Mapping[str, datetime] | None = None,
 ) -> UndoPlan:
-    """Plan how to give a merged surface its own entity. ``Directory.undo`` applies the plan.
+    """Plan how to give a merged surface its own entity. ``Directory.plan_undo`` applies the plan.
 
     Args:
         merge: the merge to undo.

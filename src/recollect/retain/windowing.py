@@ -61,7 +61,7 @@ def advance_stream(
 ) -> tuple[Stream, tuple[Segment, ...]]:
     """Return the stream after some messages (ids and tokens), and all windows that were open at some time meanwhile.
 
-    ``begun`` are the windows that were open before.
+    ``started`` are the windows that were open before.
     """
     windows = {segment.number: segment for segment in started}
     last, before = stream.last, stream.tokens - stream.base

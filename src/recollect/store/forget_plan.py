@@ -21,12 +21,12 @@ class SplitSegment:
 class ForgetPlan:
     """The plan of a forgetting: everything that would lose only a part of its sources.
 
-    - ``turns`` would lose some of their messages, and ``left`` are their other messages.
-    - ``reread`` are messages that would stay, but would lose items that were read from them. They must be read again.
+    - ``turns`` would lose some of their messages, and ``remaining`` are their other messages.
+    - ``to_reread`` are messages that would stay, but would lose items that were read from them. They are read again.
       Items that were made of other items than turns do not count, because they are made again from what is read and
       from ``origins``.
     - ``origins`` are items that would stay, but would lose items that were made of them. Turns are not among them.
-    - ``grounds`` are the ids of the items on which the removed opinions rested.
+    - ``used_in`` are the ids of the items on which the removed opinions rested.
     - ``segments`` are sealed segments that would lose some of their messages, but not all. Their summaries are
       removed and made again. No message must be read again for that.
     """

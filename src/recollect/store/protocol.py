@@ -224,8 +224,8 @@ class Store(StoreReader, Protocol):
 
         Raises:
             MissingCapability: the changes contain something that this store cannot keep, such as segments.
-            StaleWrite: the bank has changed since ``changes.seen``.
-            LostLease: the job in ``changes.settles`` no longer belongs to this worker.
+            StaleWrite: the bank has changed since ``changes.expected_version``.
+            LostLease: the job in ``changes.settled_job`` no longer belongs to this worker.
             StoreUnavailable: the disk is full, or the file is read-only or locked.
         """
         ...
@@ -249,8 +249,8 @@ class Store(StoreReader, Protocol):
         opens the bank or forgets something does it.
 
         Raises:
-            StaleWrite: the bank has changed since ``remade.seen``, or turns are torn and ``remade`` has no new versions
-                of them.
+            StaleWrite: the bank has changed since ``remade.expected_version``, or turns are torn and ``remade`` has no
+                new versions of them.
             StoreUnavailable: the bank cannot be written. It is unchanged.
         """
         ...
@@ -270,8 +270,8 @@ class Store(StoreReader, Protocol):
         The job belongs to the worker until the worker settles it. After ``lease_s`` seconds it can be claimed again, so
         that a job survives the end of its worker. A job that ends its worker each time is dead after some attempts.
 
-        With ``hurry``, jobs that are due later count as due, except jobs that failed and wait for their next attempt.
-        Of these, a job counts as due if it has used up no attempt and it failed before ``failed_before``.
+        With ``ignore_schedule``, jobs that are due later count as due, except jobs that failed and wait for their next
+        attempt. Of these, a job counts as due if it has used up no attempt and it failed before ``failed_before``.
         """
         ...
 
@@ -362,7 +362,7 @@ class Store(StoreReader, Protocol):
         """Replace the vector of every item, by id, in one transaction, and record the embedder of the new vectors.
 
         Raises:
-            StaleWrite: the bank has changed since ``seen``, or an item is left without a new vector.
+            StaleWrite: the bank has changed since ``expected_version``, or an item is left without a new vector.
         """
         ...
 

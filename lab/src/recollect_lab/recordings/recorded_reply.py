@@ -121,7 +121,7 @@ def dump_reply(entry: RecordedReply) -> bytes:
 
 
 def load_reply(text: str, line: int) -> RecordedReply:
-    """Read the entry that :func:`to_line` wrote.
+    """Read the entry that :func:`dump_reply` wrote.
 
     Raises:
         MalformedLine: the line is not an entry, or was changed by hand, so that its key does not belong to its request.

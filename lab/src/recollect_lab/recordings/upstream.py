@@ -41,7 +41,7 @@ class Upstream:
     """An OpenAI-compatible endpoint.
 
     ``base_url`` ends before ``/chat/completions``. ``api_key`` and ``model`` replace those of the request.
-    ``patience_s`` is the time to wait for an answer, which a person may be writing by hand.
+    ``timeout_s`` is the time to wait for an answer, which a person may be writing by hand.
 
     Raises:
         InvalidInput: the address is not http(s).

@@ -26,10 +26,10 @@ HOLDS_EVIDENCE: Final = "evidence"
 class EvidenceFirstRouter:
     """The router that begins with the segments that contain evidence.
 
-    See :class:`recollect.methods.emem.answer.Routes`.
+    See :class:`recollect.methods.emem.answer.SegmentRouter`.
 
-    ``sought`` are words for what the evidence leaves open. The other segments are found by these words and the
-    question. ``keep`` receives each recall.
+    ``refinement`` are words for what the evidence leaves open. The other segments are found by these words and the
+    question. ``record`` receives each recall.
     """
 
     router: Router

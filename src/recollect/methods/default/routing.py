@@ -27,7 +27,7 @@ def choose_route(first: FirstPassReply, obstacle: str | None) -> RouteTaken:
 
     Args:
         first: the reply of the first pass.
-        closed: the reason why no whole passages can be read, or ``None`` if they can.
+        obstacle: the reason why no whole passages can be read, or ``None`` if they can.
     """
     missing = "; ".join(join_lines(gap.missing) for gap in first.gaps)
     if first.whole:

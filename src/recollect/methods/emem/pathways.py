@@ -49,8 +49,8 @@ class PathwayResult:
 class PathwayInput:
     """The input of the pathways: a probe, the scope of the question, and the number of candidates for each.
 
-    ``turns`` and ``summaries`` search these two kinds for one question. ``deaf`` is the reason why a search by meaning
-    is not possible.
+    ``search`` is the open search for the question. ``embedder_failure`` is the reason why a search by meaning is not
+    possible, or "".
     """
 
     probe: SearchProbe

@@ -1,7 +1,7 @@
 """Check quotes (E-mem, equation 6) against the segment character by character, and trace them to their messages.
 
 Whitespace is folded: a run of blanks and line ends counts as one blank. Nothing else may differ. A quote repeats the
-text that the assistant saw, in which tags are made harmless (:mod:`recollect.text.fence`).
+text that the assistant saw, in which tags are made harmless (:mod:`recollect.text.fencing`).
 """
 
 from __future__ import annotations

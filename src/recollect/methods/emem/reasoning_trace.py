@@ -31,8 +31,8 @@ class StopReason(StrEnum):
 class ReasoningTrace:
     """The results of all passes so far.
 
-    ``asked`` are their questions. ``quotes`` are in the order in which they came: pass by pass, and in each pass by the
-    strength of their segments.
+    ``questions`` are their questions. ``quotes`` are in the order in which they came: pass by pass, and in each pass by
+    the strength of their segments.
     """
 
     questions: tuple[str, ...] = ()

@@ -166,7 +166,7 @@ that comes from them alone.
 
 
 def build_extraction_prompt(chunk: Chunk, expected: tuple[int, int]) -> Prompt:
-    """Return the prompt for a chunk. ``usual`` is the expected number of facts, at least and at most."""
+    """Return the prompt for a chunk. ``expected`` is the usual number of facts, at least and at most."""
     length = (
         f"About {expected[0]} to {expected[1]} facts are usual for a stretch of this length. Give fewer "
         "where little is said, and none where nothing is worth keeping."

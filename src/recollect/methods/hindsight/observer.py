@@ -29,7 +29,9 @@ FEWEST_FACTS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservationBasis:
-    """The facts behind the observations of an entity: its newest facts, the oldest first. ``more`` facts were left out.
+    """The facts behind the observations of an entity: its newest facts, the oldest first.
+
+    ``has_more`` is true if older facts were left out.
 
     ``id`` is equal for equal facts with equal texts. Observations contain it in their own ids.
     """

@@ -14,12 +14,13 @@ class LoopState:
     """The state of the loop.
 
     ``snippets`` are those of the last retrieval only. They stay over reflections, and do not accumulate (section 3.4).
-    ``seen`` are all snippets so far, in the order of their numbers. ``mask`` has their ids, and the ids that the
-    question itself excludes.
+    ``all_snippets`` are all snippets so far, in the order of their numbers. ``mask`` has their ids, and the ids that
+    the question itself excludes.
 
     ``iteration`` is k: the number of actions so far, including the retrieval at the start. It is also the number of the
-    next generation. ``streak`` counts the reflections right before the next generation. ``acted`` is the last action.
-    ``reasoning`` is the result of the last action if that was a reflection. ``queries`` are the refinements so far.
+    next generation. ``streak`` counts the reflections right before the next generation. ``last_decision`` is the last
+    action. ``reasoning`` is the result of the last action if that was a reflection. ``queries`` are the refinements so
+    far.
 
     ``sought_finer`` is true if a retrieval was made while only precision was missing, and still only precision is
     missing.

@@ -203,5 +203,5 @@ class RecurrenceCalibrator:
         return await calibrate(reader, share=share, theta_count=theta_count)
 
     def setting(self, found: Calibration, *, share: float, now: datetime) -> tuple[str, str]:
-        """Return a calibration as a setting. See :func:`threshold_setting`."""
+        """Return a calibration as a setting. See :func:`make_threshold_setting`."""
         return make_threshold_setting(found, share=share, now=now)

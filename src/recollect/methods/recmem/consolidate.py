@@ -83,7 +83,7 @@ class ConsolidationCase:
 class ConsolidationResult:
     """The result of the models for a case: items to be stored, and the older items that they replace.
 
-    ``shown`` are the units and ``items`` the items that a model saw. ``fresh`` are units that were in no episode.
+    ``shown_units`` are the units and ``items`` the items that a model saw. ``fresh`` are units that were in no episode.
     """
 
     new_items: tuple[Item, ...]

@@ -18,7 +18,7 @@ _RECURS: Final = "recurrence of"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitCandidate:
-    """A unit with its cosine to the new unit. ``consolidated`` is true if the unit is in a valid episode."""
+    """A unit with its cosine to the new unit. ``is_consolidated`` is true if the unit is in a valid episode."""
 
     id: str
     place: Place

@@ -42,7 +42,7 @@ class RunResult:
     """The result of a run before its last call: everything else that the receipt and the trace of an answer need.
 
     ``shown`` is the evidence that fits into the prompt, out of ``found`` items in all. ``began`` is a moment on the
-    performance counter. ``lost`` is the usage of failed calls.
+    performance counter. ``failed_usage`` is the usage of failed calls.
     """
 
     query: Query

@@ -41,7 +41,7 @@ async def ask_until_valid(
         corrections: how many times the model is shown its mistake.
         name: the name of the model, for an answer that cannot be used.
         place: the model and its address, for an answer that did not come.
-        shown: makes a text safe for an error message.
+        render_error: makes a text safe for an error message.
 
     Raises:
         InvalidReply: no answer could be used; the error carries the last answer.

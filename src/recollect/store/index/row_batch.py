@@ -23,8 +23,8 @@ class RowBatch:
     - ``vectors``: float32 ``(n, dimension)``.
     - ``terms``: uint32, the terms of all rows in one array. ``lengths``: int32, the number of terms of each row.
     - ``spans``: int64 ``(m, 3)``: a row of the batch, and start and end in microseconds of a time that it speaks of.
-    - ``held``: int64 ``(n, 4)``: the edges of its start and of its end (:class:`recollect.domain.held.Held`).
-    - ``stating``: int64 ``(t,)``: the rows of the batch that are triples.
+    - ``validity``: int64 ``(n, 4)``: the edges of start and end (:class:`~recollect.domain.validity.Validity`).
+    - ``triple_rows``: int64 ``(t,)``: the rows of the batch that are triples.
     - ``phrases``: the keys of the triples' phrases: subject, predicate and object of each, one triple after another.
     """
 

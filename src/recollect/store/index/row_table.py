@@ -41,8 +41,8 @@ class RowTable:
 
     ``current`` are the live rows of valid items. The row of a superseded item is alive, because a question may be about
     the past. ``previous`` and ``following`` are the neighbouring rows of the same kind in the same session, or -1.
-    ``held`` is int64 ``(rows, 4)`` (:class:`recollect.store.index.batch.RowBatch`). ``triple`` is int32 ``(rows, 3)``:
-    the codes of a triple's subject, predicate and object, or -1 for a row that is not a triple.
+    ``held`` is int64 ``(rows, 4)`` (:class:`recollect.store.index.row_batch.RowBatch`). ``triple`` is int32 ``(rows,
+    3)``: the codes of a triple's subject, predicate and object, or -1 for a row that is not a triple.
     """
 
     def __init__(self) -> None:

@@ -109,7 +109,7 @@ class IndexSearch:
         """Return the vectors that :meth:`semantic` would compare with the question, as a view.
 
         Return ``None`` if nothing is left to compare. The comparison takes longest and changes nothing. So the owner of
-        the lock can release it, compare, and pass the cosines to :meth:`compared`.
+        the lock can release it, compare, and pass the cosines to :meth:`set_cosines`.
         """
         self._rescan_if_changed()
         if not self._probe.has_vector or self._cosines_of_all is not None:

@@ -1,4 +1,4 @@
-"""The validity of the rows of an index as columns: :mod:`recollect.domain.held` for all items at once."""
+"""The validity of the rows of an index as columns: :mod:`recollect.domain.validity` for all items at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def validity_at(moments: Micros) -> Micros:
 
 
 def span_edges(rows: Micros, firsts: Micros, lasts: Micros, ranged: NDArray[np.bool_]) -> tuple[Micros, Micros]:
-    """Return, for each row, the stretch of time that contains all its times (:func:`recollect.domain.held.spanned`).
+    """Return, for each row, the stretch of time that contains all its times
+    (:func:`recollect.domain.validity.span_validity`).
 
     The arguments have shape ``(m,)``. For each time, they are its row, its first and its last moment on the calendar,
     and whether it is a range. The result is the rows, each once, and int64 ``(k, 4)`` for them.
@@ -47,7 +48,7 @@ def triple_validity(edges: Micros) -> Micros:
 def match_filter(validity: Micros, wanted: TimeFilter) -> NDArray[np.bool_]:
     """Return which rows have the wanted relation to a time: bool of shape ``(n,)``.
 
-    See :func:`recollect.domain.held.meets`.
+    See :func:`recollect.domain.validity.matches_filter`.
     """
     mask = np.ones(len(validity), dtype=np.bool_)
     if wanted.start is not None:

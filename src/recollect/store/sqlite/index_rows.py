@@ -20,8 +20,8 @@ def make_batch(rows: Sequence[Row], spans: Sequence[Row], triples: Sequence[Row]
 
     ``spans`` are the times that the items speak of: item, start and end, start and end again on the calendar, and
     whether it is a range. ``triples`` are the item, its phrases, whether it has its own time, and the edges of that
-    time's start and end on the calendar. An open end is :data:`recollect.domain.held.OPEN`, and an open start is its
-    negative.
+    time's start and end on the calendar. An open end is :data:`recollect.domain.validity.OPEN_EDGES`, and an open start
+    is its negative.
     """
     seqs, kinds, sessions, speakers, orders, mentioned, recorded, superseded, asks, answered, vectors, terms, zones = (
         zip(*rows, strict=True)
