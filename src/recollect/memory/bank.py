@@ -464,12 +464,12 @@ class Bank(BankJobs):
         """Forget, encode again the rest of turns and segments, and queue the jobs that derive the rest of other items
         again.
         """
-        torn = await self._store.plan_forget(selection)
+        plan = await self._store.plan_forget(selection)
         remade = Changeset()
-        if torn.turns or torn.segments:
-            remade = await self._recipe.encoder.encode_remaining(torn, reader=self._store)
-        jobs = await make_remake_jobs(torn, remade, self._store, self._consolidators, self._clock())
-        receipt = await self._store.forget(selection, replace(remade, expected_version=torn.version, jobs=jobs))
+        if plan.turns or plan.segments:
+            remade = await self._recipe.encoder.encode_remaining(plan, reader=self._store)
+        jobs = await make_remake_jobs(plan, remade, self._store, self._consolidators, self._clock())
+        receipt = await self._store.forget(selection, replace(remade, expected_version=plan.version, jobs=jobs))
         if jobs and self._work is not None:
             self._work.wake()
         return receipt

@@ -237,8 +237,8 @@ class Store(StoreReader, Protocol):
     async def forget(self, selection: ForgetSelection, remade: Changeset | None = None) -> ForgetReceipt:
         """Remove messages and everything derived from them.
 
-        Write ``remade``, made from torn turns, in the same transaction. Links from remade items to removed items are
-        left out. The jobs in ``remade`` are queued.
+        Write ``remade``, made from turns that lose messages, in the same transaction. Links from remade items to
+        removed items are left out. The jobs in ``remade`` are queued.
 
         Jobs about the removed messages lose these messages. They wait with the messages that are left, as if they were
         new. If such a job is running, its result is refused. A job is dropped if it has no message left, or if it
@@ -249,8 +249,8 @@ class Store(StoreReader, Protocol):
         opens the bank or forgets something does it.
 
         Raises:
-            StaleWrite: the bank has changed since ``remade.expected_version``, or turns are torn and ``remade`` has no
-                new versions of them.
+            StaleWrite: the bank has changed since ``remade.expected_version``, or turns lose messages and ``remade``
+                has no new versions of them.
             StoreUnavailable: the bank cannot be written. It is unchanged.
         """
         ...

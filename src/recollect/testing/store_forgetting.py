@@ -77,14 +77,14 @@ class ForgettingContract:
         both, alone, later = indexed(said[0], others=("m1",)), indexed(said[2]), indexed(said[3])
         await store.commit(changes_of(said, items=(both, alone, later)))
         selection = ForgetSelection(messages=("m0", "m2"))
-        torn = await store.plan_forget(selection)
-        assert (torn.turns, torn.remaining) == ((both.item,), (said[1],))
+        plan = await store.plan_forget(selection)
+        assert (plan.turns, plan.remaining) == ((both.item,), (said[1],))
         assert (await store.plan_forget(ForgetSelection(messages=("m2", "unknown")))).turns == ()
         with pytest.raises(StaleWrite):
             await store.forget(selection)
         own = Entity(id="e3", name="Ada", kind=EntityKind.PERSON, first_seen=T0, last_seen=NOW)
         remade = Changeset(
-            expected_version=torn.version,
+            expected_version=plan.version,
             items=(indexed(said[1]),),
             links=(
                 Link(source="turn:m1", target="turn:m2", kind=LinkKind.SEMANTIC, weight=0.5),
@@ -152,8 +152,8 @@ class ForgettingContract:
         both = indexed(said[0], others=("m1",))
         gist = replace(both, item=replace(both.item, id="gist", kind=ItemKind.GIST, derived_from=("turn:m0",)))
         await store.commit(changes_of(said, items=(both, gist)))
-        torn = await store.plan_forget(ForgetSelection(messages=("m1",)))
-        remade = Changeset(expected_version=torn.version, items=(indexed(said[0], seed=9),))
+        plan = await store.plan_forget(ForgetSelection(messages=("m1",)))
+        remade = Changeset(expected_version=plan.version, items=(indexed(said[0], seed=9),))
         receipt = await store.forget(ForgetSelection(messages=("m1",)), remade)
         assert receipt.items == 2
         assert await store.items(["turn:m0", "gist"]) == [remade.items[0].item]
@@ -173,15 +173,15 @@ class ForgettingContract:
         )
         await store.commit(changes_of(said, items=items))
         selection = ForgetSelection(messages=("m0", "m2"))
-        torn = await store.plan_forget(selection)
-        assert (torn.turns, torn.remaining, torn.to_reread) == ((), (), (said[1], said[4]))
+        plan = await store.plan_forget(selection)
+        assert (plan.turns, plan.remaining, plan.to_reread) == ((), (), (said[1], said[4]))
         assert (await store.plan_forget(ForgetSelection(messages=("m3",)))).to_reread == ()
         again = Job(id="read", kind="read", payload="", messages=("m1", "m4"))
-        late = Changeset(expected_version=torn.version - 1, jobs=(again,))
+        late = Changeset(expected_version=plan.version - 1, jobs=(again,))
         with pytest.raises(StaleWrite):
             await store.forget(selection, late)
         assert await store.jobs() == []
-        receipt = await store.forget(selection, replace(late, expected_version=torn.version))
+        receipt = await store.forget(selection, replace(late, expected_version=plan.version))
         assert (receipt.items, receipt.jobs) == (6, 0)
         assert [(record.id, record.messages) for record in await store.jobs()] == [("read", ("m1", "m4"))]
         assert [item.id for item in await store.items_of(tuple(ItemKind), superseded=True)] == [

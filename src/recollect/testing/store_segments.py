@@ -143,14 +143,14 @@ class SegmentsContract:
 
     async def test_what_would_be_left_of_segments_is_told(self, segmented: SegmentStore) -> None:
         await filled(segmented)
-        torn = (await segmented.plan_forget(ForgetSelection(messages=("m3", "m7")))).segments
-        assert [(one.segment, [left.id for left in one.remaining]) for one in torn] == [
+        plan = (await segmented.plan_forget(ForgetSelection(messages=("m3", "m7")))).segments
+        assert [(one.segment, [left.id for left in one.remaining]) for one in plan] == [
             (Segment(number=0, first="m0", start=2, last="m2"), ["m0", "m1", "m2"]),
             (SEGMENTS[1], ["m2", "m4", "m5"]),
         ]
         everything = ForgetSelection(messages=("m0", "m1", "m2", "m3"))
-        torn = (await segmented.plan_forget(everything)).segments
-        assert [(one.segment.number, [left.id for left in one.remaining]) for one in torn] == [(1, ["m4", "m5"])]
+        plan = (await segmented.plan_forget(everything)).segments
+        assert [(one.segment.number, [left.id for left in one.remaining]) for one in plan] == [(1, ["m4", "m5"])]
         assert (await segmented.plan_forget(ForgetSelection(messages=("m6",)))).segments == ()
 
     async def test_a_summary_is_no_reason_to_read_messages_again(self, segmented: SegmentStore) -> None:

@@ -49,11 +49,11 @@ def plan_forget(connection: sqlite3.Connection, selection: ForgetSelection) -> F
     _mark(connection, selection)
     version, _ = read_state(connection)
     seqs = _list_split_turns(connection)
-    torn, gone = {"items": json.dumps(seqs)}, {"items": _list_doomed_items(connection)}
+    affected, gone = {"items": json.dumps(seqs)}, {"items": _list_doomed_items(connection)}
     return ForgetPlan(
         version=version,
         turns=tuple(item for _, item in loaded_items(connection, seqs)),
-        remaining=tuple(read_message(row) for row in connection.execute(get_query("left_of_items"), torn)),
+        remaining=tuple(read_message(row) for row in connection.execute(get_query("left_of_items"), affected)),
         to_reread=tuple(read_message(row) for row in connection.execute(get_query("left_to_read_again"), gone)),
         origins=tuple(read_indexed_items(connection, connection.execute(get_query("left_origins"), gone).fetchall())),
         used_in=frozenset(id_ for (id_,) in connection.execute(get_query("grounds_of_opinions"), gone)),
@@ -64,11 +64,11 @@ def plan_forget(connection: sqlite3.Connection, selection: ForgetSelection) -> F
 def remove_marked(connection: sqlite3.Connection, selection: ForgetSelection, remade: Changeset | None) -> RemovedRows:
     """Delete messages and everything derived from them, in the caller's transaction. The deleted data is overwritten.
 
-    ``remade``, with new versions of torn turns, is written in the same transaction, so that no message is ever without
-    a turn. The transaction also records that the files must still be cleaned of the words.
+    ``remade``, with new versions of turns that lose messages, is written in the same transaction, so that no message is
+    ever without a turn. The transaction also records that the files must still be cleaned of the words.
 
     Raises:
-        StaleWrite: ``remade`` was derived from another version of the bank, or turns are torn and it is missing.
+        StaleWrite: ``remade`` was derived from another version of the bank, or turns lose messages and it is missing.
     """
     _mark(connection, selection)
     doomed = connection.execute(get_query("doomed_messages")).fetchall()
