@@ -1,4 +1,4 @@
-"""What the parts of a recipe are built from."""
+"""The dependencies from which the parts of a recipe are built."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependencies:
-    """What a recipe's parts work with in one bank.
+    """The embedder, the retriever, the model, the names and the clock that a recipe's parts use in one bank.
 
-    ``model`` keeps that bank's ledger, and picks the model of each role by itself. ``names`` are the names that the
-    bank knows, shared by all who derive changes to it. ``clock`` gives the aware present, by which it is told when
-    something was stored; the present of a question may be another. ``retriever`` finds evidence.
+    ``model`` writes the ledger of the bank, and chooses the model of each role. ``names`` are the names that the bank
+    knows. All parts that derive changes share them. ``clock`` returns the aware present, which dates what is stored.
+    The present of a question may differ. ``retriever`` finds evidence.
     """
 
     embedder: Embedder

@@ -168,7 +168,7 @@ async def _run_timed(pathway: Pathway, view: PathwayInput) -> PathwayResult:
 
 
 async def _score_refs(pathway: Pathway, search: Search, refs: Refs, settings: RouteSettings) -> SegmentStrengths:
-    """What a pathway's own signals say of items, as a share of the most that they could say."""
+    """Return the score of each item by the signals of a pathway, as a share of the highest possible score."""
     signals = await search.signals(refs, np.zeros(len(refs), dtype=np.float32))
     strengths = weigh_signals(signals, _pathway_weights(pathway, settings))
     return dict(zip(refs.tolist(), strengths.tolist(), strict=True))

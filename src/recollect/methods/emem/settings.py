@@ -26,7 +26,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteSettings:
-    """How segments are activated: at most ``tau`` of them, by ``pathways``.
+    """Settings of the activation of segments: at most ``tau`` of them, by ``pathways``.
 
     ``recall`` provides the weights of the signals, the deadline of a pathway, and the number of candidates for an
     effort.
@@ -46,7 +46,7 @@ class RouteSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconstructionSettings:
-    """How a question is answered: with at most ``steps`` passes, and ``concurrency`` segments read at a time.
+    """Settings of answering: at most ``steps`` passes, and ``concurrency`` segments read at a time.
 
     Raises:
         InvalidInput: one of these is less than 1.

@@ -1,4 +1,4 @@
-"""What Hindsight offers beside its four parts: opinions, and a background that grows (sections 5.5 and 5.6)."""
+"""Offer opinions, and a background that grows, next to the four parts of Hindsight (sections 5.5 and 5.6)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ middle.
 
 
 class BiasRegime(Enum):
-    """How strongly a disposition may shape conclusions."""
+    """The strength with which a disposition may shape conclusions."""
 
     OBJECTIVE = "objective"
     BALANCED = "balanced"

@@ -48,7 +48,7 @@ class TokenShares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceSettings:
-    """How much of each network is shown, so that no network displaces another. Facts may reach the limit of the query.
+    """Limits on each network in a prompt, so that no network displaces another. Facts may reach the limit of the query.
 
     A summary or a belief is as similar to the question as its facts, and says less. ``shares`` are shares of the tokens
     of the query. They add up to 1.

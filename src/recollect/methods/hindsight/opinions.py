@@ -46,7 +46,7 @@ _FIRST_PERSON: Final = re.compile(r"(?:[\w’']+,?\s+){0,3}(?:I(?:['’](?:m|ve|
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpinionSettings:
-    """How an opinion joins the graph: its links, and how its names are resolved."""
+    """Settings for an opinion in the graph: its links, and the resolution of its names."""
 
     links: LinkSettings = LinkSettings()
     resolve: ResolveSettings = ResolveSettings()

@@ -57,8 +57,9 @@ class ReinforceSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpinionAssessment:
-    """What the new fact means for the opinion of that number. There is no text with neutral. A text is in the first
-    person.
+    """The meaning of the new fact for the opinion of that number.
+
+    A neutral assessment has no text. Other texts are in the first person.
     """
 
     __pydantic_config__: ClassVar = {"title": "Assessed"}  # its name in requests to a model, recorded ones too
