@@ -145,6 +145,31 @@ async def test_a_bank_that_is_written_is_not_closed(tmp_path):
     await stores.close()
 
 
+async def test_two_banks_that_close_each_other_do_not_wait_for_each_other(tmp_path):
+    """A search closes other banks while it holds its own index, so it must not wait for theirs."""
+    async with Memory.open(tmp_path, embedder=HashEmbedder(), open_banks=2) as memory:
+        ada, bob = await memory.bank("ada"), await memory.bank("bob")
+        for bank in (ada, bob):
+            await bank.retain(said(), session="s")
+        memory._stores._open_banks._limits = OpenLimits(banks=1, megabytes=1)
+        held, done = threading.Event(), threading.Event()
+
+        def hold_index():
+            with ada._store._index.live.locked():
+                held.set()
+                done.wait()
+
+        holder = threading.Thread(target=hold_index)
+        holder.start()
+        try:
+            await asyncio.to_thread(held.wait)
+            assert (await bob.recall("Toby")).evidence  # ada is one too many, and its index is held
+        finally:
+            done.set()
+            holder.join()
+        assert (await ada.recall("Toby")).evidence
+
+
 async def test_memory_bounds_what_is_open_too(tmp_path, monkeypatch):
     stores = SqliteFolder(tmp_path, limits=OpenLimits(banks=10, megabytes=1))
     monkeypatch.setattr("recollect.store.sqlite.store.SqliteStore.held_bytes", 400_000)

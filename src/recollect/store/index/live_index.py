@@ -66,7 +66,22 @@ class LiveIndex:
         The graph is derived. If it cannot be saved, it is built again the next time. A graph is not saved if it
         contains items that another process has forgotten since.
         """
-        with self._lock, suppress(Exception):
+        with self._lock:
+            self._save_graph()
+
+    def save_graph_if_idle(self) -> bool:
+        """Write the graph like :meth:`save_graph`, unless another thread uses the index. Return true if none does.
+
+        This never waits. A thread that closes other banks may hold the lock of its own index, so two such threads
+        would wait for each other for ever.
+        """
+        with self.try_locked() as taken:
+            if taken:
+                self._save_graph()
+            return taken
+
+    def _save_graph(self) -> None:
+        with suppress(Exception):
             if self._graph is None or not self._index.vectors.approximate or self._is_outdated():
                 return
             self._graph.save(self._index, self._version, self._epoch)

@@ -81,6 +81,10 @@ class MemoryIndex:
         """Write the graph of a large bank to its file."""
         self.live.save_graph()
 
+    def save_if_idle(self) -> bool:
+        """Do the same without waiting, unless the index is in use. Return true if it is not."""
+        return self.live.save_graph_if_idle()
+
     def _speakers(self) -> tuple[str, ...]:
         with self.live.locked_index() as index:
             return index.table.speakers.names()

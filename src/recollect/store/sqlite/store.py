@@ -173,10 +173,9 @@ class SqliteStore(SqliteReader):
     def give_back(self) -> bool:
         """Close the files and release the index until the bank is used next. Return true if nothing is open then.
 
-        A bank that is in use stays open.
+        A bank that is in use stays open. This never waits for another thread.
         """
-        self._index.save()
-        if not self._database.release():
+        if not self._index.save_if_idle() or not self._database.release():
             return False
         self._index = self._make_index()
         return True
