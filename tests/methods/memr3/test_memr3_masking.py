@@ -14,8 +14,8 @@ from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import TurnEncoder
 from recollect.store.sqlite.folder import SqliteFolder
 
-BANKS = 1000
-PARTS = 4
+BANKS = 240
+PARTS = 2
 WORDS = "sun lake paint rise grey wave boat sand gull wind pier tide rope sail fish moon star rain".split()
 
 
@@ -77,4 +77,4 @@ async def test_no_snippet_comes_twice_and_k_come_while_k_are_unseen(part):
         assert answer.loop.end_reason in (DecisionReason.BUDGET, None)
         masked += bool(scope.exclude)
     await folder.close()
-    assert (retrievals > BANKS // PARTS * 2, dry > 25, masked > 50) == (True, True, True), (retrievals, dry, masked)
+    assert (retrievals > BANKS // PARTS * 2, dry > 10, masked > 20) == (True, True, True), (retrievals, dry, masked)
