@@ -12,7 +12,7 @@ from recollect.app.model_pool import ModelPool
 from recollect.app.models import ModelArgument, build_language_model, choose_model
 from recollect.app.settings import LimitsArgument, Settings, load_settings, normalize_limits
 from recollect.errors import InvalidInput
-from recollect.memory.bank import Clock
+from recollect.memory.base import Clock
 from recollect.memory.memory import BaseMemory, utc_now
 from recollect.models.embedder import Embedder
 from recollect.models.reranker import Reranker

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 
-from recollect.domain.banks import BankInfo, Profile
+from recollect.domain.banks import BankInfo
 from recollect.domain.changes import Session
 from recollect.domain.entities import Merge
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import StoredMessage
+from recollect.memory.base import BankBase
 from recollect.memory.name_lookup import find_entity_id
 from recollect.memory.query_options import normalize_names, parse_kinds
 from recollect.memory.transfer import export_lines
-from recollect.store.profile_setting import read_profile
-from recollect.store.protocol import Store
 
 
-class BankContents:
+class BankContents(BankBase):
     """The contents of a bank. No method of this class writes."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    @property
-    def name(self) -> str:
-        return self._store.name
 
     async def items(self, *kinds: ItemKind | str, entity: str | None = None) -> list[Item]:
         """Return the items of some kinds that are not superseded, those that were said last first.
@@ -44,10 +36,6 @@ class BankContents:
         ``derived_from`` of an observation contains the ids of its facts. ``entity`` is as for :meth:`items`.
         """
         return await self.items(ItemKind.OBSERVATION, entity=entity)
-
-    async def profile(self) -> Profile:
-        """Return the profile of the bank's agent: name, background and disposition."""
-        return await read_profile(self._store)
 
     async def messages(self, ids: Iterable[str] | None = None) -> list[StoredMessage]:
         """Return messages verbatim, by id or all of them, in the order in which they were stored."""

@@ -14,7 +14,8 @@ from weakref import WeakValueDictionary
 
 from recollect.domain.banks import BankInfo
 from recollect.errors import BankNotFound, EmbedderMismatch
-from recollect.memory.bank import Bank, Clock
+from recollect.memory.bank import Bank
+from recollect.memory.base import Clock
 from recollect.memory.services import Services
 from recollect.models.embedder import Embedder
 from recollect.recipes import AssembledRecipe, Recipe, SearchModels, assemble_recipe, get_recipe

@@ -11,22 +11,22 @@ from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.usage import Cost
 from recollect.errors import NoModel, RecollectError
-from recollect.memory.contents import BankContents
+from recollect.memory.base import BankBase
 from recollect.memory.query_options import parse_member
-from recollect.memory.services import JobRunner
 from recollect.ports import Consolidator, add_jobs
 from recollect.store.forget_plan import ForgetPlan
-from recollect.store.protocol import Store, StoreReader
+from recollect.store.protocol import StoreReader
 
 Jobs = tuple[Job, ...]
 
 
-class BankJobs(BankContents):
+class BankJobs(BankBase):
     """The jobs of a bank, the worker that does them, and the cost of all model calls."""
 
-    def __init__(self, store: Store, work: JobRunner | None) -> None:
-        super().__init__(store)
-        self._work = work
+    def resume_work(self) -> None:
+        """Continue the background work that an earlier process did not finish."""
+        if self._work is not None and self._consolidators:
+            self._work.wake()
 
     async def run_jobs(self) -> tuple[str, ...]:
         """Do all waiting background jobs now. Return one line for each job that failed.
