@@ -221,14 +221,13 @@ async def test_a_lease_that_runs_out_during_a_call_commits_once(store):
     assert await store.setting("done j1") == "by the other"
 
 
-async def test_calls_that_would_outlast_the_lease_are_stopped_and_reported(store):
-    worker = worker_of(store, Hand(does=Gate()), lease_s=0.05)
+async def test_calls_that_do_not_end_are_stopped_and_reported(store):
+    worker = worker_of(store, Hand(does=Gate()), call_timeout_s=0.05)
     await queue(store, job())
     report = await worker.drain()
     assert report.outcomes == {JobOutcome.DELAYED: 1}
     (record,) = await store.jobs()
-    assert "TimeoutError" in record.error
-    assert "lease" in record.error
+    assert record.error == "TimeoutError: the calls of the job took longer than 0.05 s"
     assert record.attempts == 1
 
 

@@ -77,6 +77,8 @@ def test_only_a_reply_is_kept_for_inspection():
         {"concurrency": 0},
         {"attempts": 0},
         {"lease_s": 0},
+        {"call_timeout_s": 0},
+        {"poll_s": float("nan")},
         {"poll_s": 0},
         {"backoff_s": 0},
         {"backoff_s": 60, "longest_backoff_s": 59},

@@ -267,11 +267,21 @@ class Store(StoreReader, Protocol):
     ) -> Job | None:
         """Give the worker the job of these kinds that has been due longest. Return ``None`` if no job is due.
 
-        The job belongs to the worker until the worker settles it. After ``lease_s`` seconds it can be claimed again, so
-        that a job survives the end of its worker. A job that ends its worker each time is dead after some attempts.
+        The job belongs to the worker until the worker settles it. After ``lease_s`` seconds without a
+        :meth:`renew_lease` it can be claimed again, so that a job survives the end of its worker. It can also be
+        claimed again if ``now`` shows that the clock was set back by more than ``lease_s`` since the lease was given.
+        A job that ends its worker each time is dead after some attempts.
 
         With ``ignore_schedule``, jobs that are due later count as due, except jobs that failed and wait for their next
         attempt. Of these, a job counts as due if it has used up no attempt and it failed before ``failed_before``.
+        """
+        ...
+
+    async def renew_lease(self, job: Job, now: datetime, lease_s: float) -> None:
+        """Let a claimed job belong to its worker for ``lease_s`` more seconds. The bank's version stays the same.
+
+        Raises:
+            LostLease: the job no longer belongs to this worker.
         """
         ...
 

@@ -245,6 +245,30 @@ class JobsContract:
         await store.settle(job, now=NOW + timedelta(seconds=9 * LEASE_S))
         assert await store.jobs() == []
 
+    async def test_a_lease_that_is_renewed_ends_later(self, store: Store) -> None:
+        await queued(store, MERGE)
+        job = await running(store)
+        version = (await store.look_up([], [])).version
+        await store.renew_lease(job, NOW + timedelta(seconds=20), LEASE_S)
+        assert (await store.look_up([], [])).version == version, "others would have to derive again"
+        assert await claimed(store, "w2", LEASE_S + 19) is None
+        again = await running(store, "w2", LEASE_S + 21)
+        with pytest.raises(LostLease):
+            await store.renew_lease(job, NOW + timedelta(seconds=LEASE_S + 22), LEASE_S)
+        assert await claimed(store, "w3", 2 * LEASE_S + 20) is None, "a lost lease was not renewed"
+        await store.settle(again, now=NOW)
+        with pytest.raises(LostLease):
+            await store.renew_lease(again, NOW, LEASE_S)
+
+    async def test_a_lease_ends_if_the_clock_is_set_back_by_more_than_the_lease(self, store: Store) -> None:
+        await queued(store, MERGE)
+        job = await running(store)
+        assert await claimed(store, "w2", -LEASE_S) is None
+        again = await running(store, "w2", -LEASE_S - 1)
+        assert (again.id, again.attempts) == (job.id, 2)
+        with pytest.raises(LostLease):
+            await store.settle(job, now=NOW)
+
     async def test_a_job_whose_worker_vanishes_each_time_is_given_up(self, store: Store) -> None:
         await queued(store, MERGE)
         tries = 0

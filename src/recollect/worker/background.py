@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from recollect.models.failures import is_cancelled
 from recollect.worker.work_report import WorkReport
 from recollect.worker.worker import Worker
 
@@ -42,7 +43,7 @@ class BackgroundWorker:
         try:
             return (await draining).errors
         except asyncio.CancelledError:
-            if _cancelled():
+            if is_cancelled():
                 raise
             return (CLOSED,)  # the drain was cancelled, not this task
         finally:
@@ -56,8 +57,3 @@ class BackgroundWorker:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-
-
-def _cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

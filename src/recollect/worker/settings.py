@@ -20,7 +20,11 @@ from recollect.errors import (
 )
 
 BACKOFF_GROWTH: Final = 4
-SHARE_OF_LEASE: Final = 0.9  # the rest is for committing the derived changes
+RENEWALS_IN_A_LEASE: Final = 3
+"""How often a lease is renewed while it lasts.
+
+Between two renewals a worker may wait for the write lock as long as SQLite lets it wait (30 s), and keeps its lease.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +32,9 @@ class WorkerSettings:
     """The constants of background work.
 
     - ``concurrency``: the number of jobs of a bank that are done at the same time.
-    - ``lease_s``: the seconds for which a claimed job belongs to its worker alone. A job whose calls have not ended
-      after nine tenths of that has failed. So no two workers do the same job, and no job hangs forever.
+    - ``lease_s``: the seconds for which a claimed job belongs to its worker alone. The worker renews the lease while it
+      works. So no two workers do the same job, and after a kill the job is free when the lease is over.
+    - ``call_timeout_s``: the seconds after which a job whose calls have not ended has failed. So no job hangs forever.
     - ``backoff_s``, ``longest_backoff_s``: a failed job is tried again after ``backoff_s``, then after four times
       that, then after sixteen times that, and so on, but at most after ``longest_backoff_s``.
     - ``attempts``: the number of tries after which a job is dead. Tries in which no model could be reached do not
@@ -43,7 +48,8 @@ class WorkerSettings:
     """
 
     concurrency: int = 4
-    lease_s: float = 900.0
+    lease_s: float = 45.0
+    call_timeout_s: float = 900.0
     attempts: int = 5
     backoff_s: float = 15.0
     longest_backoff_s: float = 3600.0
@@ -53,15 +59,15 @@ class WorkerSettings:
     def __post_init__(self) -> None:
         if self.concurrency < 1 or self.attempts < 1:
             raise InvalidInput("a worker's concurrency and attempts must be at least 1")
-        if min(self.lease_s, self.backoff_s, self.poll_s) <= 0:
-            raise InvalidInput("a worker's lease_s, backoff_s and poll_s must be greater than 0")
+        if not all(seconds > 0 for seconds in (self.lease_s, self.call_timeout_s, self.backoff_s, self.poll_s)):
+            raise InvalidInput("a worker's lease_s, call_timeout_s, backoff_s and poll_s must be greater than 0")
         if self.longest_backoff_s < self.backoff_s:
             raise InvalidInput("a worker's longest_backoff_s must be at least its backoff_s")
 
     @property
-    def call_timeout_s(self) -> float:
-        """Return the seconds that a job's calls may take."""
-        return self.lease_s * SHARE_OF_LEASE
+    def renewal_s(self) -> float:
+        """Return the seconds between two renewals of a lease."""
+        return self.lease_s / RENEWALS_IN_A_LEASE
 
 
 def compute_retry_time(job: Job, error: Exception, now: datetime, settings: WorkerSettings) -> datetime | None:

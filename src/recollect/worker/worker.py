@@ -6,20 +6,21 @@ import asyncio
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from recollect.domain.jobs import Job
-from recollect.errors import LostLease, RecollectError
+from recollect.errors import LostLease, ModelError, RecollectError
 from recollect.ports import Consolidator, Derive, add_jobs
 from recollect.store.commit_retry import derive_changes, retry_until_current
 from recollect.store.protocol import Store
 from recollect.worker.settings import WorkerSettings, compute_retry_time, find_reply, uses_attempt
 from recollect.worker.work_report import JobOutcome, WorkReport, describe_left_jobs
 
+T = TypeVar("T")
 Clock = Callable[[], datetime]
 
 _log = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ class Worker:
         self._awake = asyncio.Event()
         self._slots = asyncio.Semaphore(self._settings.concurrency)
         self._under_way: set[asyncio.Future[None]] = set()
+        self._leased: dict[str, tuple[Job, datetime]] = {}  # by claim: the job, and when its lease was renewed last
         self._told: str | None = None  # the last problem that was logged
 
     @property
@@ -166,7 +168,10 @@ class Worker:
                     looked.set_result(job is not None)
                 if job is None:
                     return
-                tally.outcomes[await self._attempt(job)] += 1
+                try:
+                    tally.outcomes[await self._attempt(job)] += 1
+                finally:
+                    del self._leased[job.claim]
         self._awake.set()  # the job may have caused others
 
     async def _claim(self, kinds: Sequence[str], tally: _DrainTally, *, hurry: datetime | None) -> Job | None:
@@ -174,11 +179,13 @@ class Worker:
 
         If the task is cancelled while it claims a job, the job goes back at once.
         """
+        await self._renew_after_jump()
+        now = self._clock()
         claiming = asyncio.create_task(
             self._store.claim(
                 kinds,
                 self._name,
-                self._clock(),
+                now,
                 self._settings.lease_s,
                 ignore_schedule=hurry is not None,
                 failed_before=hurry,
@@ -193,6 +200,8 @@ class Worker:
             if job is not None:
                 await self._put_back(job)
             raise asyncio.CancelledError
+        if job is not None:
+            self._leased[job.claim] = job, now
         return job
 
     @contextmanager
@@ -209,10 +218,10 @@ class Worker:
     async def _attempt(self, job: Job) -> JobOutcome:
         """Do one job. Every failure is recorded with the job, so that a failed job never counts as done."""
         try:
-            await self._do(job)
+            await self._do_leased(job)
         except LostLease:
             return JobOutcome.LOST
-        except asyncio.CancelledError:
+        except asyncio.CancelledError:  # this task was cancelled: the work itself is a task of its own
             await self._put_back(job)
             raise
         except Exception as exc:  # a broken consolidator must not stop the jobs of the others
@@ -223,9 +232,61 @@ class Worker:
             return await self._record_failure(job, exc)
         return JobOutcome.DONE
 
-    async def _do(self, job: Job) -> None:
-        derive = await self._consolidate(job)
+    async def _do_leased(self, job: Job) -> None:
+        """Do a job, and renew its lease meanwhile.
 
+        The work is a task of its own. So a cancellation that a model raises is distinguished from a cancellation of
+        this task.
+
+        Raises:
+            LostLease: the job no longer belongs to this worker. The work is stopped, and nothing of it is stored.
+            ModelError: the work ended with something that is no error, such as a cancellation that nobody asked for.
+        """
+        derived = await self._run_leased(job, self._consolidate(job), stop_if_lost=True)
+        # A commit finds out by itself if the job is lost. If it were stopped, nobody would know whether it was made.
+        await self._run_leased(job, self._commit_derived(job, derived), stop_if_lost=False)
+
+    async def _run_leased(self, job: Job, work: Coroutine[Any, Any, T], *, stop_if_lost: bool) -> T:
+        running = asyncio.create_task(work)
+        lost = False
+        try:
+            while not running.done():
+                await asyncio.wait([running], timeout=None if lost else self._settings.renewal_s)
+                if not running.done():
+                    lost = not await self._renew_lease(job)
+                if lost and stop_if_lost:
+                    break
+        finally:
+            if running.cancel():
+                await asyncio.wait([running])
+        if lost and running.cancelled():
+            raise LostLease(f"the job {job.id!r} was taken from its worker during the work")
+        return _get_result(running)
+
+    async def _renew_lease(self, job: Job) -> bool:
+        """Renew the lease of a job. Return false if the job no longer belongs to this worker."""
+        now = self._clock()
+        try:
+            await self._store.renew_lease(job, now, self._settings.lease_s)
+            if job.claim in self._leased:
+                self._leased[job.claim] = job, now
+        except LostLease:
+            return False
+        except Exception as exc:  # the next renewal may succeed, and a commit checks the lease itself
+            _log.warning("the lease of the job %s could not be renewed: %s", job.id, exc)
+        return True
+
+    async def _renew_after_jump(self) -> None:
+        """Renew leases that seem to be over because the clock was set or the machine slept.
+
+        Otherwise this worker would claim the jobs that it is doing, and do them twice.
+        """
+        now, lease = self._clock(), timedelta(seconds=self._settings.lease_s)
+        for job, renewed in list(self._leased.values()):
+            if abs(now - renewed) >= lease:
+                await self._renew_lease(job)
+
+    async def _commit_derived(self, job: Job, derive: Derive) -> None:
         async def write() -> None:
             changes = add_jobs(await derive_changes(self._store, derive), self._consolidators.values(), self._clock())
             if changes.is_empty:  # a commit would force all other writers to derive again
@@ -236,10 +297,10 @@ class Worker:
         await retry_until_current(self._store, write)
 
     async def _consolidate(self, job: Job) -> Derive:
-        """Return what a consolidator makes of a job, within the job's lease.
+        """Return what a consolidator makes of a job.
 
         Raises:
-            TimeoutError: the consolidator took longer than nine tenths of the lease.
+            TimeoutError: the consolidator took longer than ``call_timeout_s``.
         """
         consolidator, patience = self._consolidators[job.kind], self._settings.call_timeout_s
         try:
@@ -248,9 +309,7 @@ class Worker:
         except TimeoutError as exc:
             if not limit.expired():
                 raise
-            raise TimeoutError(
-                f"the calls of the job took longer than {patience:g} s, nine tenths of its lease"
-            ) from exc
+            raise TimeoutError(f"the calls of the job took longer than {patience:g} s") from exc
 
     async def _record_failure(self, job: Job, error: Exception) -> JobOutcome:
         now = self._clock()
@@ -283,6 +342,18 @@ class Worker:
         await _wait_for_end(settling)
         if not isinstance(settling.exception(), LostLease | None):
             _log.warning("the job %s could not be put back: %s", job.id, settling.exception())
+
+
+def _get_result(ended: asyncio.Task[T]) -> T:
+    """Return the result of a task that nobody cancelled from outside.
+
+    Raises:
+        ModelError: the task ended with a cancellation, or with another exception that is no error.
+    """
+    problem = asyncio.CancelledError() if ended.cancelled() else ended.exception()
+    if problem is None or isinstance(problem, Exception):
+        return ended.result()
+    raise ModelError(f"the work ended with a {type(problem).__name__}, although nobody had stopped it") from problem
 
 
 async def _wait_for_end(work: asyncio.Future[Any]) -> bool:

@@ -103,7 +103,7 @@ def _open_memory(plan: RehearsalPlan, folder: Path, base_url: str, clock: Manual
         folder,
         recipe=plan.recipe,
         model=build_rehearsal_model(base_url),
-        worker=WorkerSettings(concurrency=lanes, lease_s=7200.0, automatic=False),
+        worker=WorkerSettings(concurrency=lanes, lease_s=7200.0, call_timeout_s=7200.0, automatic=False),
         clock=clock,
     )
 

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from recollect.domain.limits import Limit, find_exceeded_limit
 from recollect.domain.usage import LedgerEntry, Usage
 from recollect.errors import LimitReached, MissingExtra, ModelError, NoModel
+from recollect.models.failures import no_false_cancellation
 from recollect.models.language import LanguageModel, ModelRole, Prompt, Reply, ReplyCheck
 from recollect.models.languages.role_models import choose_for_role
 from recollect.models.languages.unconfigured import UnconfiguredModel, no_model
@@ -90,7 +91,7 @@ class LedgerModel:
             ModelError: the model raised it; the cost of the call is recorded.
         """
         async with self._meter(prompt) as call:
-            with use_gate(partial(self._check_request, call)):
+            with use_gate(partial(self._check_request, call)), no_false_cancellation(self.name):
                 reply = await self._model.generate(prompt, answer_type, check=check)
             call.usage = reply.usage
         return reply
@@ -105,8 +106,9 @@ class LedgerModel:
             with use_gate(partial(self._check_request, call)):
                 pieces = open_stream(self._model, prompt)
             try:
-                async for piece in pieces:
-                    yield piece
+                with no_false_cancellation(self.name):
+                    async for piece in pieces:
+                        yield piece
             finally:
                 await pieces.aclose()
                 call.usage = pieces.usage

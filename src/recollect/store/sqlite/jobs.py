@@ -78,6 +78,18 @@ def claim_job(
     return _read_job(row, [id_ for (id_,) in connection.execute(get_query("messages_of_job"), (row[0],))])
 
 
+def renew_lease(connection: sqlite3.Connection, job: Job, now: datetime, lease_s: float) -> None:
+    """Let a claimed job belong to its worker for ``lease_s`` more seconds from ``now`` on.
+
+    Raises:
+        LostLease: the job no longer belongs to this claim.
+    """
+    until = now + timedelta(seconds=lease_s)
+    bounds = {"id": job.id, "claim": job.claim, "now": to_micros(now), "until": to_micros(until)}
+    if not connection.execute(get_query("renew_lease"), bounds).rowcount:
+        raise _lost_lease(job)
+
+
 def finish_job(connection: sqlite3.Connection, job: Job) -> None:
     """Remove a job that is done from the queue. A job that was queued again while it ran waits for its next run.
 
@@ -171,10 +183,14 @@ def _is_queued_anew(connection: sqlite3.Connection, job: Job) -> bool:
     """
     row = connection.execute(get_query("claimed"), (job.id, job.claim)).fetchone()
     if row is None:
-        raise LostLease(
-            f"job {job.id!r} no longer belongs to this worker: its lease ran out, or it was dropped or forgotten"
-        )
+        raise _lost_lease(job)
     return bool(row[0])
+
+
+def _lost_lease(job: Job) -> LostLease:
+    return LostLease(
+        f"job {job.id!r} no longer belongs to this worker: its lease ran out, or it was dropped or forgotten"
+    )
 
 
 def _write_failure(connection: sqlite3.Connection, id_: str, failure: AttemptFailure) -> None:

@@ -7,14 +7,32 @@ import threading
 import time
 from collections.abc import Collection, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from recollect.domain.time import to_micros
 from recollect.store.sqlite.named_queries import get_query
 
-JobTimes = Mapping[str, int]
-"""The moment from which a job can be claimed, for each kind of job of a bank, in microseconds since 1970."""
+
+@dataclass(frozen=True, slots=True)
+class ClaimTimes:
+    """The times at which a job of a kind can be claimed, in microseconds since 1970.
+
+    A job can be claimed from ``since`` on. If a job is running, it can also be claimed before ``before``: only a clock
+    that was set back since its lease was given can show such a time.
+    """
+
+    since: int
+    before: int | None = None
+
+    def include(self, moment: int) -> bool:
+        """Return true if a job can be claimed at a moment."""
+        return self.since <= moment or (self.before is not None and moment < self.before)
+
+
+JobTimes = Mapping[str, ClaimTimes]
+"""The times at which a job can be claimed, for each kind of job of a bank."""
 
 Signature = tuple[tuple[int, int, int] | None, ...]
 
@@ -59,7 +77,8 @@ class JobsPeek:
 
 def read_job_times(connection: sqlite3.Connection) -> JobTimes:
     """Return the times of a bank's jobs."""
-    return dict(connection.execute(get_query("job_times")).fetchall())
+    rows = connection.execute(get_query("job_times"))
+    return {kind: ClaimTimes(since, before) for kind, since, before in rows}
 
 
 def due_banks(banks: Mapping[str, JobTimes | None], until: datetime | None, kinds: Collection[str]) -> tuple[str, ...]:
@@ -67,13 +86,13 @@ def due_banks(banks: Mapping[str, JobTimes | None], until: datetime | None, kind
 
     Unreadable banks come last.
     """
-    found = {
-        name: min((due for kind, due in times.items() if not kinds or kind in kinds), default=None)
-        for name, times in banks.items()
-        if times is not None
-    }
     latest = None if until is None else to_micros(until)
-    due = {name: first for name, first in found.items() if first is not None and (latest is None or first <= latest)}
+    due: dict[str, int] = {}
+    for name, all_times in banks.items():
+        wanted = [times for kind, times in (all_times or {}).items() if not kinds or kind in kinds]
+        claimable = [times.since for times in wanted if latest is None or times.include(latest)]
+        if claimable:
+            due[name] = min(claimable)
     unreadable = sorted(name for name, times in banks.items() if times is None)
     return (*sorted(due, key=lambda name: (due[name], name)), *unreadable)
 

@@ -34,6 +34,7 @@ from recollect.store.sqlite.jobs import (
     fail_job,
     finish_job,
     list_jobs,
+    renew_lease,
     retry_job,
 )
 from recollect.store.sqlite.ledger import add_entries, list_costs, sum_spent
@@ -103,6 +104,9 @@ class SqliteStore(SqliteReader):
         return await self._write(
             claim_job, kinds, worker, now, lease_s, ignore_schedule=ignore_schedule, failed_before=failed_before
         )
+
+    async def renew_lease(self, job: Job, now: datetime, lease_s: float) -> None:
+        await self._write(renew_lease, job, now, lease_s)
 
     async def settle(
         self,
@@ -195,7 +199,7 @@ class SqliteStore(SqliteReader):
         self._database.close_idle()
 
     def job_times(self) -> JobTimes:
-        """Return, for each kind of job that the bank has, the moment from which one can be claimed."""
+        """Return, for each kind of job that the bank has, the times at which one can be claimed."""
         with self._database.read_transaction() as connection:
             return read_job_times(connection)
 

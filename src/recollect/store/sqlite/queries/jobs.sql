@@ -22,13 +22,15 @@ INSERT INTO job_message (job, message, again) SELECT id, :message, again FROM jo
 ON CONFLICT (job, message) DO UPDATE SET again = max(again, excluded.again);
 
 -- name: vanished_jobs
-SELECT id FROM job WHERE state = 'running' AND lease_until < :now AND attempts >= :most;
+SELECT id FROM job
+WHERE state = 'running' AND (lease_until < :now OR :now < 2 * leased - lease_until) AND attempts >= :most;
 
 -- name: claim_job
 -- A job that is claimed before it is due is due from now on, so that it is not delayed again if it is interrupted. The
 -- first job of each kind is looked up separately, because an OR of due and later jobs would read the whole queue.
-UPDATE job SET state = 'running', attempts = attempts + 1, worker = :worker, claim = :claim, lease_until = :until,
-    again = 0, due = min(due, :now)
+-- A lease is over after its end, or if the clock was set back by more than the lease since it was given or renewed.
+UPDATE job SET state = 'running', attempts = attempts + 1, worker = :worker, claim = :claim, leased = :now,
+    lease_until = :until, again = 0, due = min(due, :now)
 WHERE id = (
     WITH found (id) AS (
         SELECT (SELECT id FROM job WHERE state = 'waiting' AND kind = k.value AND due <= :now ORDER BY due, id LIMIT 1)
@@ -39,17 +41,23 @@ WHERE id = (
         FROM json_each(:kinds) k WHERE :ignore_schedule
         UNION ALL
         SELECT id FROM job
-        WHERE state = 'running' AND kind IN (SELECT value FROM json_each(:kinds)) AND lease_until < :now
+        WHERE state = 'running' AND kind IN (SELECT value FROM json_each(:kinds))
+          AND (lease_until < :now OR :now < 2 * leased - lease_until)
     )
     SELECT job.id FROM found JOIN job ON job.id = found.id ORDER BY job.due, job.id LIMIT 1
 )
 RETURNING id, kind, payload, due, attempts, failures, claim;
 
+-- name: renew_lease
+UPDATE job SET leased = :now, lease_until = :until WHERE id = :id AND claim = :claim;
+
 -- name: job_times
-SELECT kind, min(since) FROM (
-    SELECT kind, min(due) AS since FROM job WHERE state = 'waiting' GROUP BY kind
+-- A running job can be claimed since the end of its lease, and before the moment that only a clock that was set back
+-- can show.
+SELECT kind, min(since), max(before) FROM (
+    SELECT kind, min(due) AS since, NULL AS before FROM job WHERE state = 'waiting' GROUP BY kind
     UNION ALL
-    SELECT kind, min(lease_until) + 1 FROM job WHERE state = 'running' GROUP BY kind
+    SELECT kind, min(lease_until) + 1, max(2 * leased - lease_until) FROM job WHERE state = 'running' GROUP BY kind
 ) GROUP BY kind;
 
 -- name: messages_of_job
