@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect import recipes
 from recollect.errors import InvalidInput
-from recollect.recipes import GROUP, Recipe, get_recipe, list_recipes, register_recipe
+from recollect.recipes import GROUP, Recipe, get_recipe, list_recipes, register_recipe, registry
 
 PACKAGE = Path(__file__).parent / "packages" / "recollect_sixth"
 TALK = "\n".join(
@@ -142,9 +141,9 @@ def test_two_packages_cannot_have_one_name(site):
 
 @pytest.fixture
 def _registry(monkeypatch):
-    monkeypatch.setattr(recipes, "_registered", {})
+    monkeypatch.setattr(registry, "_registered", {})
     point = EntryPoint(name="pointed", value="nowhere:RECIPE", group=GROUP)
-    monkeypatch.setattr(recipes, "entry_points", lambda group: [point])
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point])
 
 
 @pytest.mark.usefixtures("_registry")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from recollect.domain.banks import Disposition, Profile
 from recollect.domain.facts import Fact
@@ -31,18 +32,19 @@ __all__ = [
 ]
 
 
+_LAZY: Final = {
+    "Answer": "recollect.domain.answers",
+    "Bank": "recollect.memory.bank",
+    "Memory": "recollect.app",
+}
+"""The modules of the names that are imported on first use, so that importing recollect is fast."""
+
+
 def __getattr__(name: str) -> object:
-    # numpy and the store are imported on first use, so that importing recollect is fast.
-    if name == "Memory":
-        from recollect.app import Memory
+    if name not in _LAZY:
+        raise AttributeError(f"module 'recollect' has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)
 
-        return Memory
-    if name == "Bank":
-        from recollect.memory.bank import Bank
 
-        return Bank
-    if name == "Answer":
-        from recollect.domain.answers import Answer
-
-        return Answer
-    raise AttributeError(f"module 'recollect' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

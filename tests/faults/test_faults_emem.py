@@ -18,7 +18,8 @@ from working import opened, said, spoil_answer, worked_off
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import JobState
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable
-from recollect.recipes import get_recipe, make_turn_encoder
+from recollect.methods.turn_encoder import make_turn_encoder
+from recollect.recipes import get_recipe
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings
 from recollect.store.commit_retry import derive_changes

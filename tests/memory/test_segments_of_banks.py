@@ -15,7 +15,8 @@ from recollect.domain.segments import Stream
 from recollect.errors import ModelUnavailable
 from recollect.methods.emem.router import Router
 from recollect.methods.hindsight.reflector import FormedOpinion, ReflectReply
-from recollect.recipes import Recipe, make_turn_encoder
+from recollect.methods.turn_encoder import make_turn_encoder
+from recollect.recipes import Recipe
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.extractive_summary import EXTRACTIVE, OPENING, extract_summary
 from recollect.retain.segments import SegmentSettings, read_segment, render_line

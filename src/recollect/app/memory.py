@@ -1,4 +1,4 @@
-"""Open a memory from arguments or from settings."""
+"""Open a memory from arguments or from settings. The store is imported when the first memory is opened."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from recollect.app.model_pool import ModelPool
 from recollect.app.models import ModelArgument, build_language_model, choose_model
 from recollect.app.settings import LimitsArgument, Settings, load_settings, normalize_limits
 from recollect.errors import InvalidInput
-from recollect.memory.base import Clock
 from recollect.memory.memory import BaseMemory, utc_now
+from recollect.memory.services import Clock
 from recollect.models.embedder import Embedder
 from recollect.models.reranker import Reranker
 from recollect.models.time_reader import TimeReader
 from recollect.recipes import OwnModel, Recipe, SearchModels, get_recipe
-from recollect.store.sqlite.folder import SqliteFolder
+from recollect.store.stores import OpenLimits, Stores
 from recollect.worker import WorkerSettings
 
 
@@ -75,7 +75,7 @@ class Memory(BaseMemory):
         asked = {"banks": open_banks, "megabytes": open_megabytes}
         at_a_time = replace(settings.open_limits, **{name: most for name, most in asked.items() if most is not None})
         return cls(
-            SqliteFolder(store, limits=at_a_time),
+            _open_folder(store, at_a_time),
             search_models=SearchModels(embedder=_choose_embedder(embedder), reranker=reranker, time_reader=time_reader),
             recipe=get_recipe(recipe) if isinstance(recipe, str) else recipe,
             services=ModelPool(choose_model(model, settings), limits=given, clock=clock, settings=worker),
@@ -101,13 +101,19 @@ async def open_memory(settings: Settings, *, worker: WorkerSettings | None = Non
     )
     embedder = await connect_embedder(build_embedder(settings.embedder, api_key=settings.api_key))
     return Memory(
-        SqliteFolder(settings.store, limits=settings.open_limits),
+        _open_folder(settings.store, settings.open_limits),
         search_models=SearchModels(embedder=embedder, reranker=reranker, time_reader=time_reader),
         recipe=recipe,
         services=services,
         clock=clock,
         remembered=settings.open_limits.banks,
     )
+
+
+def _open_folder(store: str | Path, limits: OpenLimits) -> Stores:
+    from recollect.store.sqlite.folder import SqliteFolder
+
+    return SqliteFolder(store, limits=limits)
 
 
 def _choose_embedder(given: Embedder | str | None) -> Embedder:

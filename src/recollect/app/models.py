@@ -1,4 +1,4 @@
-"""Make language models from settings and arguments."""
+"""Make language models from settings and arguments. An adapter is imported when the first model of its kind is made."""
 
 from __future__ import annotations
 
@@ -9,11 +9,7 @@ from pathlib import Path
 from recollect.app.settings import DEFAULT, NONE, ModelSpec, Settings, parse_role
 from recollect.errors import InvalidInput
 from recollect.models.language import LanguageModel, ModelRole
-from recollect.models.languages.cached import CachedModel
-from recollect.models.languages.local import PROVIDER as LOCAL
-from recollect.models.languages.local import LocalModel
-from recollect.models.languages.model_names import parse_model_name
-from recollect.models.languages.pydantic_ai import PydanticModel
+from recollect.models.languages.model_names import LOCAL, parse_model_name
 from recollect.models.languages.role_models import RoleModels
 from recollect.models.languages.settings import CallSettings
 from recollect.models.languages.unconfigured import UnconfiguredModel
@@ -80,24 +76,33 @@ def build_model(
     if name == NONE:
         return UnconfiguredModel()
     call = call or CallSettings()
-    model: LanguageModel
     if name.startswith(f"{LOCAL}:"):
         model = _build_local_model(name, base_url, call)
     else:
-        model = PydanticModel(name, base_url=base_url, api_key=api_key, settings=call)
+        model = _build_remote_model(name, base_url, api_key, call)
     if cache is None:
         return model
+    from recollect.models.languages.cached import CachedModel
+
     variant = f"{base_url} {call.structured} {call.temperature} {call.max_tokens}"
     return CachedModel(model, cache, variant=variant)
 
 
-def _build_local_model(name: str, base_url: str | None, call: CallSettings) -> LocalModel:
+def _build_remote_model(name: str, base_url: str | None, api_key: str | None, call: CallSettings) -> LanguageModel:
+    from recollect.models.languages.pydantic_ai import PydanticModel
+
+    return PydanticModel(name, base_url=base_url, api_key=api_key, settings=call)
+
+
+def _build_local_model(name: str, base_url: str | None, call: CallSettings) -> LanguageModel:
     """Return a model that runs in this process. A name that looks like a path is a folder and not a name on the model
     hub.
 
     Raises:
         InvalidInput: an address was given.
     """
+    from recollect.models.languages.local import LocalModel
+
     parsed = parse_model_name(name)
     if address := base_url or parsed.base_url:
         raise InvalidInput(f"{parsed} runs in this process and has no address, but {address} was given")

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import datetime
 
 from recollect.domain.changes import Changeset
-from recollect.memory.services import BankModel, JobRunner
+from recollect.memory.services import BankModel, Clock, JobRunner
 from recollect.models.embedder import Embedder
 from recollect.ports import Consolidator
-from recollect.recipes import AssembledRecipe
+from recollect.recipes.assembly import AssembledRecipe
 from recollect.retain.facts import FactEncoder
 from recollect.store.commit_retry import Derive, commit_derived
 from recollect.store.protocol import Store
-
-Clock = Callable[[], datetime]
 
 
 class BankBase:

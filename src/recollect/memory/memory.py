@@ -7,22 +7,20 @@ import logging
 import unicodedata
 from collections import OrderedDict
 from datetime import UTC, datetime
-from functools import cache
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from weakref import WeakValueDictionary
 
 from recollect.domain.banks import BankInfo
 from recollect.errors import BankNotFound, EmbedderMismatch
-from recollect.memory.bank import Bank
-from recollect.memory.base import Clock
-from recollect.memory.services import Services
+from recollect.memory.services import Clock, Services
 from recollect.models.embedder import Embedder
-from recollect.recipes import AssembledRecipe, Recipe, SearchModels, assemble_recipe, get_recipe
-from recollect.retain.entity_directory import DirectoryCache
-from recollect.retain.facts import FactEncoder
+from recollect.recipes import Recipe, SearchModels
 from recollect.store.protocol import Store
 from recollect.store.stores import OpenLimits, Stores
+
+if TYPE_CHECKING:
+    from recollect.memory.bank import Bank
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +57,7 @@ class BaseMemory:
         self._recent: OrderedDict[str, Bank] = OrderedDict()  # the bank used longest ago comes first
         self._served: set[str] = set()  # the names of the banks whose jobs are done here
         self._kinds: frozenset[str] = frozenset()  # the kinds of jobs that the recipe does
+        self._imported = False
         self._looking: asyncio.Task[None] | None = None
         self._warned: dict[str, str] = {}
 
@@ -80,6 +79,7 @@ class BaseMemory:
             EmbedderMismatch: the vectors of the bank come from another embedder. Call :meth:`rebuild` to change them.
             StoreUnavailable, NotABank, NewerSchema: the file cannot be used. The message says why.
         """
+        await self._import_parts()
         store = await self._open(name, create)
         _require_same(store, self._finders.embedder)
         bank = self._make_bank(store)
@@ -94,6 +94,7 @@ class BaseMemory:
             BankNotFound: there is no bank of this name.
             ModelUnavailable: the embedder could not be reached. The bank is unchanged.
         """
+        await self._import_parts()
         bank = self._make_bank(await self._open(name, create=False))
         await bank.rebuild()
         return bank
@@ -181,6 +182,14 @@ class BaseMemory:
         embedder = self._finders.embedder
         return await self._stores.open(name, embedder=embedder.name, dimension=embedder.dimension, create=create)
 
+    async def _import_parts(self) -> None:
+        """Import the modules that a bank needs, once, in a thread. They take 0.1 s, so no import of recollect and no
+        event loop waits for them.
+        """
+        if not self._imported:
+            await asyncio.to_thread(_import_parts, self._recipe)
+            self._imported = True
+
     def _make_bank(self, store: Store) -> Bank:
         bank = self._banks.get(store.name)
         if bank is None or not bank.uses_store(store):
@@ -192,23 +201,18 @@ class BaseMemory:
         return bank
 
     def _assemble_bank(self, store: Store) -> Bank:
-        model, names = self._services.model_for(store), DirectoryCache()
+        from recollect.memory.assembly import assemble_bank
 
-        @cache
-        def method(recipe: str | None) -> AssembledRecipe:
-            chosen = self._recipe if recipe is None else get_recipe(recipe)
-            return assemble_recipe(chosen, self._finders, model, names, self._clock)
-
-        self._kinds = frozenset(one.kind for one in method(None).consolidators)
-        return Bank(
-            store,
-            method=method,
-            facts=FactEncoder(self._finders.embedder, names),
-            embedder=self._finders.embedder,
-            model=model,
-            work=self._services.runner_for(store, method(None).consolidators),
-            clock=self._clock,
+        bank, self._kinds = assemble_bank(
+            store, recipe=self._recipe, search_models=self._finders, services=self._services, clock=self._clock
         )
+        return bank
+
+
+def _import_parts(recipe: Recipe) -> None:
+    import recollect.memory.assembly  # noqa: F401
+
+    recipe.load_parts()
 
 
 def _require_same(store: Store, embedder: Embedder) -> None:

@@ -21,7 +21,7 @@ from recollect.memory.base import BankBase
 from recollect.memory.query_options import RecallOptions, build_query
 from recollect.models.language import ModelRole
 from recollect.ports import AnswerEvent, Listener, Response, Retriever, ignore_event
-from recollect.recipes import AssembledRecipe
+from recollect.recipes.assembly import AssembledRecipe
 from recollect.store.protocol import StoreReader
 
 
@@ -124,7 +124,8 @@ class BankQuestions(BankBase):
         query = build_query(question, narrowed, self._clock())
         if missing := self._model.missing(ModelRole.REFLECT, "reflect"):
             raise missing
-        return await self._commit_response(await self._method(recipe).reflect.respond(query, self._store))
+        reflector = await self._method(recipe).reflector()
+        return await self._commit_response(await reflector.respond(query, self._store))
 
     async def _answer(self, method: AssembledRecipe, query: Query, follow: Listener) -> Answer:
         """Return the method's answer, or the evidence alone if there is no model.
@@ -136,7 +137,8 @@ class BankQuestions(BankBase):
         if missing and method.answers_with_model:
             return await _answer_with_evidence(query, method.retriever, self._store, note=str(missing))
         try:
-            response = await method.answer.respond(query, self._store, follow)
+            responder = await method.responder()
+            response = await responder.respond(query, self._store, follow)
         except NoModel as exc:
             return await _answer_with_evidence(query, method.retriever, self._store, note=str(exc))
         return await self._commit_response(response)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from recollect.errors import NoModel
 from recollect.models.language import LanguageModel, ModelRole
 from recollect.ports import Consolidator, Retriever
 from recollect.store.protocol import Store, StoreReader
+
+Clock = Callable[[], datetime]
+"""Returns the present as an aware datetime."""
 
 
 class JobRunner(Protocol):

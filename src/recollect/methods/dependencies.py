@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from recollect.models.embedder import Embedder
-from recollect.models.language import LanguageModel
-from recollect.ports import Retriever
-from recollect.retain.entity_directory import DirectoryCache
+if TYPE_CHECKING:
+    from recollect.models.embedder import Embedder
+    from recollect.models.language import LanguageModel
+    from recollect.ports import Retriever
+    from recollect.retain.entity_directory import DirectoryCache
 
 T = TypeVar("T")
 
@@ -33,3 +35,22 @@ class Dependencies:
 
 Factory = Callable[[Dependencies], T]
 """Makes one part of a recipe for one bank: a class, or ``functools.partial`` of it with its settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class LazyFactory(Generic[T]):
+    """A factory whose module is imported when the factory is first needed, so that an unused recipe costs nothing.
+
+    ``path`` is the place of the factory, in the form of an entry point: ``package.module:Name``.
+    """
+
+    path: str
+
+    def __call__(self, dependencies: Dependencies) -> T:
+        """Make the part for one bank."""
+        return self.load()(dependencies)
+
+    def load(self) -> Factory[T]:
+        """Import the factory, and return it."""
+        factory: Factory[T] = resolve_name(self.path)
+        return factory

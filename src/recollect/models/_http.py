@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -142,6 +141,8 @@ def compute_pause(attempt: int, retry_after: str | None, *, now: datetime) -> fl
 def _parse_retry_after(retry_after: str, now: datetime) -> float | None:
     if retry_after.strip().isdecimal():
         return float(retry_after)
+    from email.utils import parsedate_to_datetime  # slow to load, and seldom needed
+
     try:
         return (parsedate_to_datetime(retry_after).astimezone(UTC) - now).total_seconds()
     except ValueError:

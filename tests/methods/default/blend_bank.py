@@ -16,7 +16,8 @@ from recollect.methods.emem.prompts import AssistantQuote
 from recollect.methods.emem.prompts import AssistantReply as Quoting
 from recollect.methods.memr3.answer import ConclusionReply
 from recollect.methods.memr3.tracker import GenerationReply
-from recollect.recipes import get_recipe, make_turn_encoder
+from recollect.methods.turn_encoder import make_turn_encoder
+from recollect.recipes import get_recipe
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings
 from recollect.testing.models import FunctionModel, HashEmbedder

@@ -16,7 +16,7 @@ from recollect.domain.items import Item, ItemKind
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput
 from recollect.memory.bank import Bank
-from recollect.methods.dependencies import Factory
+from recollect.methods.dependencies import Factory, LazyFactory
 from recollect.methods.recmem.consolidate import UnitConsolidator
 from recollect.methods.recmem.settings import CASUAL, RECURRENCE, ConsolidateSettings, Recurrence
 from recollect.models.embedder import Embedder
@@ -183,6 +183,8 @@ def _set_recurrence(recurrence: Recurrence, part: Factory[Consolidator]) -> Fact
 
 def _consolidation_settings(part: Factory[Consolidator]) -> ConsolidateSettings | None:
     """Return the settings of RecMem's consolidator. ``None`` for any other part."""
+    if isinstance(part, LazyFactory):
+        part = part.load()
     if part is UnitConsolidator:
         return ConsolidateSettings()
     if isinstance(part, partial) and part.func is UnitConsolidator:

@@ -14,7 +14,8 @@ from recollect.methods.emem.router import Router
 from recollect.methods.emem.settings import RouteSettings
 from recollect.methods.recmem.consolidate import UnitConsolidator
 from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
-from recollect.recipes import Recipe, get_recipe, make_turn_encoder
+from recollect.methods.turn_encoder import make_turn_encoder
+from recollect.recipes import Recipe, get_recipe
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings
 from recollect_lab.datasets.dataset import DatasetQuestion

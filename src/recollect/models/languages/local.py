@@ -22,13 +22,13 @@ from recollect.models.languages._chat_template import ModelInput
 from recollect.models.languages._correction import RawReply, ask_until_valid
 from recollect.models.languages._request import ModelRequest
 from recollect.models.languages._transformer import EXTRA, StateLocation, TransformerModel, WrittenText
+from recollect.models.languages.model_names import LOCAL
 from recollect.models.languages.settings import CallSettings
 from recollect.models.languages.states import StateFolder
 from recollect.models.languages.usage_tally import MeteredStream, UsageTally, estimate_tokens
 
 T = TypeVar("T")
 
-PROVIDER: Final = "local"
 DEFAULT_MAX_TOKENS: Final = 1024
 
 _THINKING: Final = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.S)
@@ -80,7 +80,7 @@ class LocalModel:
 
     @property
     def name(self) -> str:
-        return f"{PROVIDER}:{self._transformer.source}"
+        return f"{LOCAL}:{self._transformer.source}"
 
     def with_state_folder(self, folder: Path) -> LocalModel:
         """Return the same loaded model, with its states in this folder. The folder is made now if needed."""

@@ -8,6 +8,9 @@ from typing import Final
 
 from recollect.errors import InvalidInput
 
+LOCAL: Final = "local"
+"""The provider of models that run in this process."""
+
 _NAME: Final = re.compile(r"(?P<provider>[a-z][a-z0-9./-]*):(?P<model>\S(?:.*?\S)??)(?:@(?P<url>https?://\S+))?")
 
 

@@ -1,0 +1,13 @@
+"""Make the encoder of the default recipe: turns, and segments without summaries."""
+
+from __future__ import annotations
+
+from recollect.methods.dependencies import Dependencies
+from recollect.methods.turn_encoder import make_turn_encoder
+from recollect.retain.encode import EncodeSettings, TurnEncoder
+from recollect.retain.segments import SegmentSettings
+
+
+def make_encoder(dependencies: Dependencies) -> TurnEncoder:
+    """Return the encoder of turns and segments."""
+    return make_turn_encoder(dependencies, EncodeSettings(segments=SegmentSettings(summaries=False)))
