@@ -143,11 +143,21 @@ def test_export_is_a_plain_iterator_and_may_be_left(memory):
     assert memory.bank("copy").import_(lines).messages == 300
 
 
-def test_a_memory_that_waits_for_itself_is_an_error_and_no_deadlock(memory):
+def test_a_bank_is_imported_while_it_is_exported(memory):
     one, other = memory.bank("one"), memory.bank("other")
     one.retain(said("a"), session="s")
-    with pytest.raises(RecollectError, match="make a list of the lines first"):
-        other.import_(one.export())
+    assert other.import_(one.export()).messages == 1
+    assert memory.import_bank("third", other.export()).messages == 1
+
+
+def test_a_memory_that_waits_for_itself_is_an_error_and_no_deadlock(memory):
+    bank = memory.bank("one")
+
+    async def wait_for_itself():
+        return bank.info()
+
+    with pytest.raises(RecollectError, match="from within itself"):
+        bank.run(wait_for_itself)
 
 
 def test_it_is_used_from_several_threads(memory):

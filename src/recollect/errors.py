@@ -6,8 +6,9 @@
     ├── InvalidInput             the given value cannot be used; says where and what to do
     │   ├── NaiveDatetime        a time without a zone
     │   ├── MalformedLine        a line of an input file; carries its number
-    │   └── BadBankName          a name that a bank cannot have
-    │       └── BankNameTaken    a bank has the name in another spelling; carries the bank's name
+    │   ├── BadBankName          a name that a bank cannot have
+    │   │   └── BankNameTaken    a bank has the name in another spelling; carries the bank's name
+    │   └── BankExists           a bank or a file of that name exists, and is not replaced
     ├── BankNotFound             this store has no bank of that name
     ├── MessageConflict          the bank has another message with the same id
     ├── StoreError               the store cannot do the operation
@@ -74,6 +75,10 @@ class BankNameTaken(BadBankName):
             "that differs in more than case or Unicode form"
         )
         self.bank = bank
+
+
+class BankExists(InvalidInput):
+    """A bank or a file of this name exists, and is not replaced."""
 
 
 class BankNotFound(RecollectError, LookupError):

@@ -64,8 +64,8 @@ class _Loop:
         """
         if threading.current_thread() is self._thread:
             raise RecollectError(
-                "a synchronous memory was used from within itself, for example by import_(other.export()); "
-                "make a list of the lines first"
+                "a synchronous memory was used from within itself, for example in a function given to run(); "
+                "use the asynchronous bank there"
             )
         with self._lock:  # no call is added after the loop was asked to end
             if self._closed:
@@ -274,6 +274,7 @@ class Memory(_Facade[BaseMemory]):
     banks = _make_blocking(app.Memory.banks)
     banks_with_jobs = _make_blocking(app.Memory.banks_with_jobs)
     info = _make_blocking(app.Memory.info)
+    import_bank = _make_blocking(app.Memory.import_bank)
     drop = _make_blocking(app.Memory.drop)
 
     def __enter__(self) -> Self:

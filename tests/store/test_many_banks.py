@@ -208,7 +208,7 @@ async def test_many_tasks_use_more_banks_than_may_be_open(tmp_path):
 async def test_opening_a_bank_does_not_hold_up_the_event_loop(tmp_path, monkeypatch):
     """A bank that takes long to open, such as one that another process writes to, holds up nobody else."""
     made, go_on = threading.Event(), threading.Event()
-    claim = "recollect.store.sqlite.folder._claim_embedder"
+    claim = "recollect.store.sqlite.store._claim_embedder"
 
     def slow(database, *embedder):
         made.set()

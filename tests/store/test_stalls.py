@@ -113,3 +113,19 @@ async def test_nothing_stalls_the_event_loop(tmp_path):
         stalls["export"] = await stall_of(export(bank))
         stalls["many messages"] = await stall_of(bank.retain(said, session="many"))
     assert {name: took for name, took in stalls.items() if took > LONGEST_S} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_an_import_does_not_stall_the_event_loop(tmp_path):
+    rng = np.random.default_rng(0)
+    async with Memory.open(tmp_path, embedder=HashEmbedder(DIMENSION), model="none") as memory:
+        bank = await memory.bank("bank")
+        vectors = rng.normal(size=(BATCH, DIMENSION)).astype(np.float32)
+        await bank._store.commit(part_of(0, vectors, rng.integers(0, 20_000, (BATCH, 12)).astype(np.uint32)))
+        lines = [line async for line in bank.export()]
+        stalls = {
+            "into a new bank": await stall_of(memory.import_bank("new", lines)),
+            "into an empty bank": await stall_of((await memory.bank("empty")).import_(lines)),
+        }
+    assert {name: took for name, took in stalls.items() if took > LONGEST_S} == {}

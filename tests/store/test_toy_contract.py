@@ -5,7 +5,7 @@ from toy_engine import ToyStore
 
 from recollect.domain.changes import Changeset
 from recollect.domain.segments import Stream
-from recollect.errors import MissingCapability
+from recollect.errors import BankExists, MissingCapability
 from recollect.testing.store_contract import CoreContract
 from recollect.testing.store_segments import SegmentsContract
 from recollect.testing.store_triples import TriplesContract
@@ -20,6 +20,15 @@ class ToyStores:
 
     async def open(self, name, *, embedder, dimension, create=True):
         return self._open.setdefault(name, ToyStore(name, embedder, dimension))
+
+    async def create(self, name, *, embedder, dimension, fill):
+        if name in self._open:
+            raise BankExists(name)
+        staged = ToyStore(name, embedder, dimension)
+        await fill(staged)
+        if self._open.setdefault(name, staged) is not staged:
+            raise BankExists(name)
+        return staged
 
     async def drop(self, name):
         del self._open[name]

@@ -302,6 +302,17 @@ class ToyStore:
         self._put(tables, changes)
         self._tables = tables
 
+    async def fill(self, fill):
+        if self._tables.messages or self._tables.items:
+            raise InvalidInput("the bank is not empty")
+        staged = ToyStore(self.name, self.embedder, self.dimension)
+        staged._tables = self._tables
+        before = self._tables
+        await fill(staged)
+        if self._tables is not before:
+            raise InvalidInput("the bank is not empty any more")
+        self._tables = staged._tables
+
     def _put(self, tables, changes):
         for session in changes.sessions:
             before = tables.sessions.get(session.id, session)

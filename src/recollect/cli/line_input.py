@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO
 
 from recollect.errors import InvalidInput
@@ -35,6 +37,22 @@ def open_lines(file: str) -> Iterator[tuple[Iterable[str], ReadPosition | None]]
         text.detach()
         if file != "-":
             raw.close()
+
+
+@contextmanager
+def keep_stream(file: str, lines: Iterable[str]) -> Iterator[Iterable[str]]:
+    """Yield lines that a thread can read without waiting for another program.
+
+    Standard input and pipes are read to their end into a temporary file first. Ctrl-C could not interrupt a thread that
+    waits for a line.
+    """
+    if file != "-" and Path(file).is_file():
+        yield lines
+        return
+    with TemporaryFile("w+", encoding="utf-8", newline="\n") as kept:
+        kept.writelines(lines)
+        kept.seek(0)
+        yield kept
 
 
 def _open_file(file: str) -> IO[bytes]:

@@ -178,15 +178,17 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
             return await undo_merge(self._store, merge, self._clock())
 
     async def import_(self, lines: Iterable[str]) -> BankInfo:
-        """Import the lines of :meth:`export` into an empty bank. Unfinished jobs of the exported bank are continued
-        here.
+        """Import the lines of :meth:`export` into this bank, which must be empty. On an error, nothing is imported.
+
+        The bank stays empty until everything is imported and checked. Unfinished jobs of the exported bank are
+        continued here. To create a bank from an export, use :meth:`recollect.Memory.import_bank`.
 
         Raises:
-            InvalidInput: the bank is not empty, or the lines are not an export.
-            MalformedLine: a line is damaged. The lines before it are kept.
+            InvalidInput: the bank is not empty, perhaps only since the import began, or the lines are not an export.
+            MalformedLine: a line is damaged.
         """
         async with self._writing:
-            await import_lines(self._store, lines, self._embedder)
+            await self._store.fill(lambda staged: import_lines(staged, lines, self._embedder))
         self.resume_work()
         return await self._store.info()
 

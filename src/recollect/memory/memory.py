@@ -6,6 +6,7 @@ import asyncio
 import logging
 import unicodedata
 from collections import OrderedDict
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -86,6 +87,37 @@ class BaseMemory:
         bank.resume_work()
         self._look_for_jobs(store.name)
         return bank
+
+    async def import_bank(self, name: str, lines: Iterable[str]) -> BankInfo:
+        """Create a bank from the lines of :meth:`Bank.export`. An existing bank is filled if it is empty.
+
+        The bank appears in one step, when everything is imported and checked. On an error, or if the process is
+        killed, there is no bank, or the bank is empty as before. A bank that somebody else creates or fills meanwhile
+        is never changed.
+
+        Raises:
+            BadBankName, BankNameTaken: the bank cannot have this name.
+            BankExists: a bank of this name was created while the import was running.
+            InvalidInput: there is a bank of this name and it is not empty, or the lines are not an export.
+            MalformedLine: a line is damaged.
+            ModelUnavailable: the items must be embedded again, and the embedder could not be reached.
+        """
+        from recollect.memory.transfer import import_lines
+
+        try:
+            existing = await self.bank(name, create=False)
+        except BankNotFound:
+            pass
+        else:
+            return await existing.import_(lines)
+        embedder = self._finders.embedder
+        await self._stores.create(
+            name,
+            embedder=embedder.name,
+            dimension=embedder.dimension,
+            fill=lambda staged: import_lines(staged, lines, embedder),
+        )
+        return await (await self.bank(name, create=False)).info()
 
     async def rebuild(self, name: str) -> Bank:
         """Open a bank, whichever embedder its vectors come from, embed every item again, and return the bank.

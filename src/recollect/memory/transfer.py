@@ -29,7 +29,7 @@ from recollect.domain.jobs import Job
 from recollect.domain.links import Link
 from recollect.domain.messages import StoredMessage
 from recollect.domain.segments import Segment, Stream
-from recollect.errors import InvalidInput, MalformedLine
+from recollect.errors import InvalidInput, MalformedLine, StoreError
 from recollect.models.embedder import Embedder
 from recollect.retain.embed import embed_items
 from recollect.store.protocol import Store
@@ -99,20 +99,28 @@ def _dump_lines(changes: Changeset) -> list[str]:
 
 
 async def import_lines(store: Store, lines: Iterable[str], embedder: Embedder) -> None:
-    """Commit the lines of an export to an empty bank. Items of another embedder are embedded again.
+    """Commit the lines of an export to a new bank. Items of another embedder are embedded again.
+
+    The lines are read and parsed in a thread, some hundred at a time.
 
     Raises:
-        InvalidInput: the bank is not empty, or the first line is not the first line of an export.
-        MalformedLine: a line is damaged. The lines before it are kept.
+        InvalidInput: the first line is not the first line of an export.
+        MalformedLine: a line is damaged.
+        StoreError: the bank does not contain what was written.
     """
-    info = await store.info()
-    if info.messages or info.items:
-        raise InvalidInput(f"bank {store.name!r} is not empty; import into a new one")
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
-    header = _read_header(next(numbered, (1, "")))
+    header = await asyncio.to_thread(lambda: _read_header(next(numbered, (1, ""))))
     same = (header.embedder, header.dimension) == (embedder.name, embedder.dimension)
-    for changes in _read_changesets(numbered, header.dimension):
+    parsed = _read_changesets(numbered, header.dimension)
+    messages = items = 0
+    while (changes := await asyncio.to_thread(next, parsed, None)) is not None:
         await store.commit(changes if same else await _embed_missing(changes, store, embedder))
+        messages, items = messages + len(changes.messages), items + len(changes.items)
+    info = await store.info()
+    if (info.messages, info.items) != (messages, items):
+        raise StoreError(
+            f"the export has {messages} messages and {items} items, but {info.messages} and {info.items} were stored"
+        )
 
 
 async def _embed_missing(changes: Changeset, store: Store, embedder: Embedder) -> Changeset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -230,6 +230,18 @@ class Store(StoreReader, Protocol):
         """
         ...
 
+    async def fill(self, fill: Fill) -> None:
+        """Fill an empty bank. All that ``fill`` writes appears in one step, when ``fill`` has returned.
+
+        ``fill`` writes to another store, which nobody else sees. If it fails, or if the process is killed, the bank
+        stays as it was.
+
+        Raises:
+            InvalidInput: the bank is not empty, perhaps only since ``fill`` began. It is unchanged.
+            StoreUnavailable: the bank cannot be written. It is unchanged.
+        """
+        ...
+
     async def plan_forget(self, selection: ForgetSelection) -> ForgetPlan:
         """Return the plan of a forgetting: everything that would lose only a part of its messages or sources."""
         ...
@@ -394,3 +406,7 @@ class Store(StoreReader, Protocol):
     async def close(self) -> None:
         """Close the bank for good. Later calls fail."""
         ...
+
+
+Fill = Callable[[Store], Awaitable[None]]
+"""A function that writes the contents of a new bank to a store that nobody else can see."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from recollect.errors import InvalidInput
-from recollect.store.protocol import Store
+from recollect.store.protocol import Fill, Store
 
 
 class Stores(Protocol):
@@ -32,6 +32,20 @@ class Stores(Protocol):
             BankNameTaken: a bank has this name in another spelling.
             BankNotFound: the bank does not exist, and ``create`` is false.
             StoreError: the bank cannot be used.
+        """
+        ...
+
+    async def create(self, name: str, *, embedder: str, dimension: int, fill: Fill) -> Store:
+        """Create a bank with contents, and return it. It gets its name in one step, when ``fill`` has returned.
+
+        If ``fill`` fails, or if the process is killed at any time, there is no bank. A bank of this name is never
+        replaced, even if it was created while ``fill`` was running.
+
+        Raises:
+            BadBankName: no bank can have this name.
+            BankExists: there is a bank of this name.
+            BankNameTaken: a bank has this name in another spelling.
+            StoreError: the bank cannot be stored.
         """
         ...
 

@@ -29,7 +29,7 @@ from recollect.domain.links import Link, LinkKind
 from recollect.domain.messages import Role
 from recollect.domain.queries import Scope
 from recollect.domain.signals import Weights
-from recollect.errors import InvalidInput, MessageConflict, StaleWrite
+from recollect.errors import BankExists, InvalidInput, MessageConflict, StaleWrite
 from recollect.store.protocol import ForgetSelection, Store
 from recollect.store.stores import Stores
 from recollect.testing.store_forgetting import ForgettingContract
@@ -86,6 +86,75 @@ class CoreContract(SearchContract):
         await store.commit(changes)
         items = [entry.item for entry in changes.items]
         assert await store.items([item.id for item in reversed(items)]) == items[::-1]
+
+    # Whole banks
+
+    async def test_a_bank_is_created_with_its_contents(self, stores: Stores) -> None:
+        async def fill(staged: Store) -> None:
+            assert await stores.names() == ()
+            await staged.commit(changes_of([message(0)]))
+            await staged.commit(changes_of([message(1)]))
+            assert await stores.names() == ()
+
+        store = await stores.create("bank", embedder=EMBEDDER, dimension=DIMENSION, fill=fill)
+        assert await stores.names() == ("bank",)
+        assert [m.id for m in await store.messages()] == ["m0", "m1"]
+        assert await found(await store.search(probe(), Scope(), Weights()), "semantic", 9) != []
+        assert await stores.open("bank", embedder=EMBEDDER, dimension=DIMENSION) is store
+
+    async def test_a_bank_that_is_not_completed_does_not_exist(self, stores: Stores) -> None:
+        async def fill(staged: Store) -> None:
+            await staged.commit(changes_of([message(0)]))
+            raise MessageConflict("half-way")
+
+        with pytest.raises(MessageConflict, match="half-way"):
+            await stores.create("bank", embedder=EMBEDDER, dimension=DIMENSION, fill=fill)
+        assert await stores.names() == ()
+
+    async def test_a_bank_that_exists_is_not_replaced(self, stores: Stores) -> None:
+        async def fill(staged: Store) -> None:
+            await staged.commit(changes_of([message(0)]))
+            other = await stores.open("bank", embedder=EMBEDDER, dimension=DIMENSION)
+            await other.commit(changes_of([message(1)]))
+
+        for _ in range(2):
+            with pytest.raises(BankExists):
+                await stores.create("bank", embedder=EMBEDDER, dimension=DIMENSION, fill=fill)
+            store = await stores.open("bank", embedder=EMBEDDER, dimension=DIMENSION)
+            assert [m.id for m in await store.messages()] == ["m1"]
+
+    async def test_an_empty_bank_is_filled_in_one_step(self, store: Store) -> None:
+        await store.commit(Changeset(settings=(("tone", "warm"),)))
+        changes = corpus(30)
+
+        async def fill(staged: Store) -> None:
+            await staged.commit(changes)
+            assert await store.messages() == []
+
+        assert await found(await store.search(probe(), Scope(), Weights()), "semantic", 9) == []
+        await store.fill(fill)
+        items = [entry.item for entry in changes.items]
+        assert await store.items([item.id for item in items]) == items
+        assert await store.setting("tone") == "warm"
+        assert await found(await store.search(probe(), Scope(), Weights()), "semantic", 9) != []
+        await store.commit(changes_of([message(1000)]))
+
+    async def test_only_an_empty_bank_is_filled(self, store: Store) -> None:
+        async def fail(staged: Store) -> None:
+            await staged.commit(changes_of([message(0)]))
+            raise MessageConflict("half-way")
+
+        async def overtaken(staged: Store) -> None:
+            await staged.commit(changes_of([message(0)]))
+            await store.commit(changes_of([message(1)]))
+
+        with pytest.raises(MessageConflict, match="half-way"):
+            await store.fill(fail)
+        assert await store.messages() == []
+        for _ in range(2):
+            with pytest.raises(InvalidInput, match="not empty"):
+                await store.fill(overtaken)
+            assert [m.id for m in await store.messages()] == ["m1"]
 
     @pytest.mark.parametrize("part", ["link", "mention", "source", "origin", "vector"])
     async def test_a_commit_is_all_or_nothing(self, store: Store, part: str) -> None:

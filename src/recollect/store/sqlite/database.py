@@ -110,6 +110,17 @@ class Database:
             finally:
                 writer.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
 
+    @contextmanager
+    def attached_transaction(self, other: Path) -> Iterator[sqlite3.Connection]:
+        """Yield the writing connection, in a transaction, with the file of another bank under the name ``attached``."""
+        with self._used() as writer, self._write_lock, self._errors():
+            writer.execute("ATTACH ? AS attached", (str(other),))
+            try:
+                with _transaction(writer):
+                    yield writer
+            finally:
+                writer.execute("DETACH attached")
+
     @property
     def idle(self) -> int:
         """Return the number of open connections for reading that are not in use."""

@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
-import sqlite3
 import threading
 import unicodedata
-from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from recollect.errors import BankNotFound, NotABank, StoreError, StoreUnavailable
+from recollect.errors import BankExists, BankNotFound, NotABank, StoreError, StoreUnavailable
 from recollect.store.index.bank_index import GRAPH_FROM_ROWS
 from recollect.store.names import checked_name, find_name, name_key
-from recollect.store.sqlite.database import (
-    BUSY_MS,
-    TOO_MANY_FILES,
-    Database,
-    read_embedder,
-    record_embedder,
-    translated,
+from recollect.store.protocol import Fill
+from recollect.store.sqlite.database import Database
+from recollect.store.sqlite.files import (
+    LOCK_FILE,
+    check_integrity,
+    file_errors,
+    hold_lock,
+    move_to_new_name,
+    remove_log,
 )
 from recollect.store.sqlite.peek import JobsPeek, JobTimes, due_banks
 from recollect.store.sqlite.pool import OpenBanks
+from recollect.store.sqlite.staging import sweep_staging
 from recollect.store.sqlite.state_folders import erase_states
-from recollect.store.sqlite.store import SqliteStore
+from recollect.store.sqlite.store import SqliteStore, open_store, stage_store
 from recollect.store.stores import OpenLimits
 
 MEMORY = ":memory:"
 SUFFIX = ".bank"
 
 _MOST_LISTED = 20
-LOCK_FILE = ".recollect.lock"
-"""The file that is locked while a bank is created, so that two processes do not create two banks of the same name.
-
-The file is always empty.
-"""
 
 
 class SqliteFolder:
@@ -66,6 +62,7 @@ class SqliteFolder:
         self._in_memory: dict[str, SqliteStore] = {}
         self._opening: WeakValueDictionary[str, _Opening] = WeakValueDictionary()
         self._lock = threading.Lock()
+        self._swept = False  # true once the unfinished banks of killed processes were looked for
         self._closings = 0  # shows if the folder was closed while a bank was being opened
         self._peek = JobsPeek()
         if self._folder is not None:
@@ -89,6 +86,28 @@ class SqliteFolder:
         checked_name(name)
         return await asyncio.to_thread(self._open_store, name, (embedder, dimension), create=create)
 
+    async def create(self, name: str, *, embedder: str, dimension: int, fill: Fill) -> SqliteStore:
+        """Create a bank with contents. It is made in a file beside, and gets its name in one step when it is complete.
+
+        Raises:
+            BadBankName, BankNameTaken: the bank cannot have this name.
+            BankExists: there is a bank of this name, perhaps only since ``fill`` began. It is unchanged.
+            StoreUnavailable: the bank cannot be stored.
+        """
+        name = checked_name(name)
+        await asyncio.to_thread(self._require_free, name)
+        if self._folder is None:
+            store = await asyncio.to_thread(self._make_store, name, None, (embedder, dimension))
+            await fill(store)
+            self._require_free(name)
+            self._keep(store, self._closings)
+            return store
+        async with stage_store(self._folder, name=name, embedder=(embedder, dimension)) as (staged, file):
+            await fill(staged)
+            await staged.close()
+            await asyncio.to_thread(self._give_name, name, file)
+        return await self.open(name, embedder=embedder, dimension=dimension, create=False)
+
     async def drop(self, name: str) -> None:
         """Erase a bank with all its files.
 
@@ -108,6 +127,7 @@ class SqliteFolder:
             self._open_banks.forget(store)
         if file is not None:
             await asyncio.to_thread(_erase, name, file)
+            await asyncio.to_thread(sweep_staging, file.parent)
 
     async def banks_with_jobs(
         self, *, until: datetime | None, kinds: Collection[str] = (), banks: Collection[str] | None = None
@@ -130,6 +150,7 @@ class SqliteFolder:
             self._open_banks.forget(store)
 
     def _open_store(self, name: str, embedder: tuple[str, int], *, create: bool) -> SqliteStore:
+        self._sweep()
         with self._lock:  # one lock for all spellings of a name
             alone, closings = self._opening.setdefault(name_key(name), _Opening()), self._closings
         with alone.lock:  # a second caller gets the bank that the first one has opened
@@ -143,17 +164,16 @@ class SqliteFolder:
 
     def _make_store(self, name: str, file: Path | None, embedder: tuple[str, int]) -> SqliteStore:
         database = Database(file)
-        try:
-            recorded, dimension = _claim_embedder(database, *embedder)
-            store = SqliteStore(
-                database, name=name, embedder=recorded, dimension=dimension, graph_from=self._graph_from
-            )
-            store.finish_forgetting()
-        except BaseException:
-            database.close()
-            raise
+        store = open_store(database, name=name, embedder=embedder, graph_from=self._graph_from)
         database.on_use = lambda: self._open_banks.used(store)
         return store
+
+    def _sweep(self) -> None:
+        """Remove the unfinished banks of killed processes, once in the life of this process."""
+        if self._folder is not None and not self._swept:
+            with suppress(StoreUnavailable):  # a folder that cannot be written
+                sweep_staging(self._folder)
+        self._swept = True
 
     def _keep(self, store: SqliteStore, closings: int) -> None:
         """Remember a bank that was opened.
@@ -170,6 +190,34 @@ class SqliteFolder:
         if closed:
             store.close_now()
             raise StoreError("the store was closed while a bank was being opened")
+
+    def _require_free(self, name: str) -> None:
+        """Raise an error if a bank has this name.
+
+        Raises:
+            BankExists: a bank has this name.
+            BankNameTaken: a bank has this name in another spelling.
+        """
+        if find_name(name, self._files()) is not None:
+            raise BankExists(f"there is a bank {name!r}, and it is not replaced. Choose another name, or drop the bank")
+
+    def _give_name(self, name: str, file: Path) -> None:
+        """Check a complete file, and make it the bank of this name in one step.
+
+        Raises:
+            BankExists, BankNameTaken: there is a bank of this name by now. It is unchanged.
+            NotABank: the file is damaged.
+        """
+        assert self._folder is not None
+        bank = self._folder / (name + SUFFIX)
+        check_integrity(file)
+        with file_errors(bank), hold_lock(self._folder / LOCK_FILE):
+            self._require_free(name)
+            remove_log(bank)
+            try:
+                move_to_new_name(file, bank)
+            except FileExistsError:  # a file that was copied there just now
+                raise BankExists(f"there is a bank {name!r}, and it is not replaced") from None
 
     def _own_spelling(self, name: str) -> str:
         """Return the normalised name.
@@ -199,7 +247,7 @@ class SqliteFolder:
             raise BankNotFound(f"no bank {name!r} in {self._folder or 'memory'}; there are: {_join_names(files)}")
         if path is None:
             return None
-        with _file_errors(path), _locked(path.with_name(LOCK_FILE)):
+        with file_errors(path), hold_lock(path.with_name(LOCK_FILE)):
             files = self._files()
             if (known := find_name(name, files)) is not None:  # another process was faster
                 return files[known]
@@ -211,7 +259,7 @@ class SqliteFolder:
         if self._folder is None:
             with self._lock:
                 return dict.fromkeys(self._in_memory)
-        with _file_errors(self._folder):
+        with file_errors(self._folder):
             try:
                 names = os.listdir(self._folder)
             except FileNotFoundError:
@@ -245,7 +293,7 @@ def _is_spelled_so(path: Path) -> bool:
     On a file system that ignores case, only a listing could show the spelling. There the result is false.
     """
     other = path.with_name(path.name.removesuffix(SUFFIX) + SUFFIX.upper())
-    with _file_errors(path):
+    with file_errors(path):
         return path.exists() and not (other.exists() and other.samefile(path))
 
 
@@ -253,30 +301,6 @@ def _join_names(names: Collection[str]) -> str:
     """Return names for an error message."""
     some = ", ".join(sorted(names)[:_MOST_LISTED]) or "none"
     return some if len(names) <= _MOST_LISTED else f"{some} and {len(names) - _MOST_LISTED:,} more"
-
-
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """Hold a lock that all processes respect. The lock ends with the process that holds it."""
-    with closing(sqlite3.connect(file, isolation_level=None, timeout=BUSY_MS / 1000)) as connection:
-        connection.execute("BEGIN EXCLUSIVE")
-        yield
-
-
-@contextmanager
-def _file_errors(path: Path) -> Iterator[None]:
-    """Translate the errors of the file system.
-
-    Raises:
-        StoreUnavailable: the file system refused something. The message says what.
-    """
-    try:
-        yield
-    except sqlite3.Error as exc:
-        raise translated(exc, path) from exc
-    except OSError as exc:
-        out = exc.errno in (errno.EMFILE, errno.ENFILE)
-        raise StoreUnavailable(f"{path}: {TOO_MANY_FILES if out else exc.strerror}") from exc
 
 
 def _erase(name: str, bank: Path) -> None:
@@ -294,16 +318,3 @@ def _make_folder(folder: Path) -> None:
         raise NotABank(f"{folder} is a file, but a store is a folder of banks") from exc
     except OSError as exc:
         raise StoreUnavailable(f"the folder {folder} cannot be created ({exc.strerror})") from exc
-
-
-def _claim_embedder(database: Database, embedder: str, dimension: int) -> tuple[str, int]:
-    """Return the embedder and the dimension that the bank records. A new bank records the given ones."""
-    with database.read_transaction() as connection:
-        recorded = read_embedder(connection)
-    if recorded is None:
-        with database.write_transaction() as connection:
-            recorded = read_embedder(connection)  # another process may have been faster
-            if recorded is None:
-                recorded = embedder, dimension
-                record_embedder(connection, embedder, dimension)
-    return recorded

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -22,9 +22,12 @@ from recollect.domain.time import to_micros
 from recollect.domain.usage import Cost, LedgerEntry, Usage
 from recollect.errors import MissingCapability, StaleWrite, StoreUnavailable
 from recollect.store.forget_plan import ForgetPlan
-from recollect.store.protocol import ForgetSelection
-from recollect.store.sqlite.database import record_embedder
+from recollect.store.index.bank_index import GRAPH_FROM_ROWS
+from recollect.store.protocol import Fill, ForgetSelection
+from recollect.store.sqlite.copy_bank import copy_bank, copy_bank_in_memory, require_empty
+from recollect.store.sqlite.database import Database, read_embedder, record_embedder
 from recollect.store.sqlite.dump import dump
+from recollect.store.sqlite.files import check_integrity
 from recollect.store.sqlite.forget import RemovedRows, has_unscrubbed_files, plan_forget, remove_marked, scrub_files
 from recollect.store.sqlite.jobs import (
     AttemptFailure,
@@ -42,6 +45,7 @@ from recollect.store.sqlite.named_queries import get_query
 from recollect.store.sqlite.peek import JobTimes, read_job_times
 from recollect.store.sqlite.reader import SqliteReader
 from recollect.store.sqlite.rows import make_entity_row, read_merge
+from recollect.store.sqlite.staging import StagingFolder, sweep_staging
 from recollect.store.sqlite.state_folders import erase_states, find_states_folder
 from recollect.store.sqlite.write import find_numbers, pack_vector, require_vectors, require_version, write_changes
 
@@ -75,6 +79,23 @@ class SqliteStore(SqliteReader):
 
     async def commit(self, changes: Changeset) -> None:
         await self._write(self._commit, changes)
+
+    async def fill(self, fill: Fill) -> None:
+        path = self._database.path
+        await self._run_reading(require_empty, self.name)
+        embedder = self._embedder, self._dimension
+        if path is None:
+            staged = await asyncio.to_thread(
+                lambda: open_store(Database(None), name=self.name, embedder=embedder, graph_from=GRAPH_FROM_ROWS)
+            )
+            await fill(staged)
+            await asyncio.to_thread(copy_bank_in_memory, staged._database, self._database, self.name)
+            return
+        async with stage_store(path.parent, name=self.name, embedder=embedder) as (staged, file):
+            await fill(staged)
+            await staged.close()
+            await asyncio.to_thread(check_integrity, file)
+            await asyncio.to_thread(copy_bank, file, self._database, self.name)
 
     async def plan_forget(self, selection: ForgetSelection) -> ForgetPlan:
         return await self._run_reading(plan_forget, selection)
@@ -229,6 +250,8 @@ class SqliteStore(SqliteReader):
             if remade is not None:
                 require_vectors(connection, remade.items, self._embedder, self._dimension)
             removed = remove_marked(connection, selection, remade)
+        if self._database.path is not None:
+            sweep_staging(self._database.path.parent)
         leftovers: tuple[str, ...] = ()
         if removed.messages or has_unscrubbed_files(self._database):
             leftovers = self._scrub_files(removed.texts)
@@ -273,6 +296,54 @@ def _split_entity(connection: sqlite3.Connection, merge: Merge, entity: Entity, 
     connection.executemany(get_query("move_mention"), rows)
     undone = None if merge.undone is None else to_micros(merge.undone)
     connection.execute(get_query("undo_merge"), {"id": merge.id, "at": undone})
+
+
+def open_store(database: Database, *, name: str, embedder: tuple[str, int], graph_from: int) -> SqliteStore:
+    """Return the bank of a database. A new bank records the embedder and its dimension, an old one keeps its own."""
+    try:
+        recorded, dimension = _claim_embedder(database, *embedder)
+        store = SqliteStore(database, name=name, embedder=recorded, dimension=dimension, graph_from=graph_from)
+        store.finish_forgetting()
+    except BaseException:
+        database.close()
+        raise
+    return store
+
+
+@asynccontextmanager
+async def stage_store(folder: Path, *, name: str, embedder: tuple[str, int]) -> AsyncIterator[tuple[SqliteStore, Path]]:
+    """Yield a new bank that nobody else can open, and its file. Both are removed at the end, unless the file was moved.
+
+    Args:
+        folder: the folder of the banks.
+        name: the name that the bank has in messages.
+        embedder: the name of the embedder of its vectors, and their dimension.
+    """
+    staging = await asyncio.to_thread(StagingFolder, folder)
+    try:
+        file = staging.path / "bank"
+        store = await asyncio.to_thread(
+            lambda: open_store(Database(file), name=name, embedder=embedder, graph_from=GRAPH_FROM_ROWS)
+        )
+        try:
+            yield store, file
+        finally:
+            await store.close()
+    finally:
+        await asyncio.to_thread(staging.close)
+
+
+def _claim_embedder(database: Database, embedder: str, dimension: int) -> tuple[str, int]:
+    """Return the embedder and the dimension that the bank records. A new bank records the given ones."""
+    with database.read_transaction() as connection:
+        recorded = read_embedder(connection)
+    if recorded is None:
+        with database.write_transaction() as connection:
+            recorded = read_embedder(connection)  # another process may have been faster
+            if recorded is None:
+                recorded = embedder, dimension
+                record_embedder(connection, embedder, dimension)
+    return recorded
 
 
 async def _iterate_in_thread(values: Generator[T]) -> AsyncIterator[T]:

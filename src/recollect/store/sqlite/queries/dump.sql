@@ -22,3 +22,15 @@ SELECT k.source, s.id, t.id, k.kind, k.weight, k.label
 FROM link k JOIN item s ON s.seq = k.source JOIN item t ON t.seq = k.target
 WHERE k.source IN (SELECT DISTINCT source FROM link WHERE source > :after ORDER BY source LIMIT :count)
 ORDER BY k.source, k.target, k.kind, k.label;
+
+-- name: holds_anything
+SELECT EXISTS (SELECT 1 FROM message) OR EXISTS (SELECT 1 FROM item);
+
+-- name: tables_with_rows
+-- The tables of an attached bank that store rows of their own, with their columns. Computed columns are left out, and
+-- so are the tables that SQLite makes for a search by words.
+SELECT t.name, (SELECT group_concat('"' || c.name || '"') FROM pragma_table_info(t.name) c) FROM pragma_table_list t
+WHERE t.schema = 'attached' AND t.type = 'table' AND t.name NOT GLOB 'sqlite_*';
+
+-- name: pass_version
+UPDATE main.state SET version = max(version, (SELECT version FROM attached.state));
