@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from recollect.methods.memr3.trace import LoopRound
 from recollect_lab.recordings import Recording, ReplayServer, Upstream, open_recording_folder
 from recollect_lab.rehearsals.rehearsal import AnsweredQuestion
 from recollect_lab.rivals import BACKENDS, NAME, run_adapter
@@ -56,7 +57,7 @@ def as_json(asked: AnsweredQuestion) -> dict[str, object]:
         "abstained": answer.abstained,
         "f1": round(asked.f1, 3),
         "sources": [list(citation.sources) for citation in answer.citations],
-        "decisions": [] if answer.loop is None else [one.decision for one in answer.loop.rounds],
+        "decisions": [step.decision for step in answer.trace if isinstance(step, LoopRound)],
         "calls": usage.calls,
         "tokens_in": usage.tokens_in,
         "tokens_out": usage.tokens_out,

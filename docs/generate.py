@@ -29,10 +29,14 @@ from recollect.domain import (
     receipts,
     signals,
     time,
-    traces,
     usage,
 )
 from recollect.memory import query_options
+from recollect.methods.default import routing
+from recollect.methods.emem import assistants
+from recollect.methods.hindsight import opinions as hindsight_opinions
+from recollect.methods.memr3 import trace
+from recollect.methods.remem import observations
 from recollect.models import embedder, language, reranker, time_reader
 from recollect.models.languages.settings import CallSettings
 from recollect.recall import settings
@@ -52,19 +56,31 @@ SECTIONS = (
     ("Recall", (recalls.Recall, recalls.Evidence, recalls.ArmRank, recalls.RecallReceipt, recalls.ArmReport)),
     ("Facts", (facts.Fact, receipts.FactsReceipt)),
     ("Receipts", (receipts.RetainReceipt, receipts.ForgetReceipt, banks.BankInfo)),
-    ("Answers", (answers.Answer, answers.Citation, answers.Step, answers.AnswerReceipt, query_options.RecallOptions)),
-    ("Ways to an answer", (answers.RouteTaken, answers.Route, answers.RouteReason)),
+    ("Answers", (answers.Answer, answers.Citation, answers.AnswerReceipt, query_options.RecallOptions)),
+    ("Steps to an answer", (answers.TraceStep, answers.Step, answers.TraceLine)),
+    (
+        "Steps of the recipes",
+        (
+            routing.RouteTaken,
+            routing.Route,
+            routing.RouteReason,
+            assistants.SegmentReading,
+            observations.ToolUse,
+            hindsight_opinions.OpinionChange,
+        ),
+    ),
     (
         "Loops",
         (
-            traces.LoopTrace,
-            traces.LoopRound,
-            traces.TrackerState,
-            traces.Finding,
-            traces.Gap,
-            traces.Snippet,
-            traces.LoopDecision,
-            traces.DecisionReason,
+            trace.LoopTrace,
+            trace.LoopRound,
+            trace.LoopConclusion,
+            trace.TrackerState,
+            trace.Finding,
+            trace.Gap,
+            trace.Snippet,
+            trace.LoopDecision,
+            trace.DecisionReason,
         ),
     ),
     ("Profiles", (banks.Profile, banks.Disposition)),

@@ -6,7 +6,6 @@ import re
 import sqlite3
 from contextlib import closing
 
-from recollect.domain.traces import Finding
 from recollect.methods.default.first_pass import FirstPassReply
 from recollect.methods.hindsight.answerer import AnswererReply
 from recollect.methods.hindsight.background import MergedBackground
@@ -22,6 +21,7 @@ from recollect.methods.hindsight.replies import (
     Observations,
 )
 from recollect.methods.memr3.answer import ConclusionReply
+from recollect.methods.memr3.trace import Finding
 from recollect.methods.memr3.tracker import GenerationReply
 from recollect.models.languages.replies import find_schema_name
 from recollect.testing.models import FunctionModel

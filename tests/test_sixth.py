@@ -110,7 +110,11 @@ def test_it_works_on_the_command_line_and_in_the_worker(site):
     digest = json.loads(cli(site, "recall", "messages of Ada and Bram", "--json", **recipe))["evidence"][0]
     assert (digest["kind"], digest["text"]) == ("summary", "2 messages of Ada, Bram.")
     answer = json.loads(cli(site, "ask", "Who has a beagle?", "--recipe", "sixth", "--json"))
-    assert (answer["text"], answer["trace"][0]["action"]) == ('"He is a beagle."', "quote")
+    (step,) = answer["trace"]
+    assert (answer["text"], step["kind"], step["action"]) == ('"He is a beagle."', "sixth.quote", "quote")
+    assert step["sentences"][0] == "He is a beagle."
+    told = cli(site, "ask", "Who has a beagle?", "--recipe", "sixth", "--trace").splitlines()
+    assert told[2] == "   - He is a beagle."
     assert ["sixth", "recollect-sixth"] in [line.split() for line in cli(site, "recipes").splitlines()]
 
 

@@ -6,24 +6,24 @@ import pytest
 
 from recollect.cli.evidence import format_evidence, format_evidence_line
 from recollect.cli.story import format_story
-from recollect.domain.answers import Answer, AnswerReceipt, Step
+from recollect.domain.answers import Answer, AnswerReceipt, Step, TraceLine
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.items import ItemKind
 from recollect.domain.recalls import Evidence
 from recollect.domain.time import from_micros
-from recollect.domain.traces import (
+from recollect.domain.usage import Usage
+from recollect.methods.default.routing import Route, RouteReason, RouteTaken
+from recollect.methods.memr3.answer import ConclusionReply
+from recollect.methods.memr3.trace import (
     DecisionReason,
     Finding,
     Gap,
+    LoopConclusion,
     LoopDecision,
     LoopRound,
-    LoopTrace,
     Snippet,
     TrackerState,
 )
-from recollect.domain.usage import Usage
-from recollect.methods.memr3.answer import ConclusionReply
-from recollect.methods.memr3.loop_steps import describe_rounds
 from recollect.methods.memr3.tracker import GenerationReply
 
 AT = from_micros(1_689_069_600_000_000)  # 11 July 2023
@@ -53,11 +53,9 @@ def snippet(number, text, speaker="Andrew"):
     return Snippet(number=number, evidence=evidence, shown="")
 
 
-def answer(trace, loop=None):
+def answer(trace):
     receipt = AnswerReceipt(recalls=(), models=(), usage=Usage(), seconds=0.0)
-    return Answer(
-        text="Three.", abstained=False, citations=(), evidence=(), trace=tuple(trace), receipt=receipt, loop=loop
-    )
+    return Answer(text="Three.", abstained=False, citations=(), evidence=(), trace=tuple(trace), receipt=receipt)
 
 
 TOBY = Finding(fact="Andrew adopted Toby on 11 July 2023.", snippets=(1,))
@@ -102,7 +100,7 @@ ROUNDS = (
         failure="X: it is down",
     ),
 )
-LOOP = LoopTrace(question=ASKED, rounds=ROUNDS, conclusion="From July to October.", usage=COST, seconds=0.5)
+LOOP = (*ROUNDS, LoopConclusion(reasoning="From July to October.", usage=COST, seconds=0.5))
 
 TOLD = """\
 How many months passed between Toby and Buddy?
@@ -118,7 +116,7 @@ How many months passed between Toby and Buddy?
        [3] 2023-07-11 Andrew: I named him Buddy.  turn:0:m3
 2. reflect: the last retrieval found nothing new; the model would have chosen to
    answer  (1,234 tokens, 0.70 s)
-     known: Andrew adopted Toby on 11 July 2023. [1]
+   · known: Andrew adopted Toby on 11 July 2023. [1]
    + known: Buddy came on 19 October 2023. [2, 3]
    nothing is missing
    draft: Three months.
@@ -134,13 +132,13 @@ def plain(text):
 
 
 def test_a_loop_is_told_iteration_by_iteration():
-    assert plain(format_story(ASKED, answer(describe_rounds(LOOP), LOOP))) == TOLD
+    assert plain(format_story(ASKED, answer(LOOP))) == TOLD
 
 
 def test_what_came_before_a_loop_is_told_before_it():
-    before = Step(action="way", detail="loop, since something is missing: when", seconds=0.0)
-    told = plain(format_story(ASKED, answer([before, *describe_rounds(LOOP)], LOOP))).split("\n")
-    assert told[1] == "· way: loop, since something is missing: when  (0.00 s)"
+    before = RouteTaken(route=Route.LOOP, reason=RouteReason.GAP, case="when")
+    told = plain(format_story(ASKED, answer([before, *LOOP]))).split("\n")
+    assert told[1] == "· route: loop, since something is missing: when  (0.00 s)"
     assert told[2:] == TOLD.split("\n")[1:]
 
 
@@ -160,7 +158,7 @@ def test_an_answer_without_a_loop_is_told_step_by_step():
 def test_no_line_is_wider_than_the_terminal(columns, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
     widest = min(columns, 100)
-    told = plain(format_story("Short?", answer(describe_rounds(LOOP), LOOP)))
+    told = plain(format_story("Short?", answer(LOOP)))
     assert max(len(line) for line in told.split("\n")) <= widest
 
 
@@ -180,9 +178,8 @@ def test_that_nothing_is_missing_is_said_only_where_something_is_known_and_no_mo
     one = LoopRound(
         number=1, decision=wanted, wanted=wanted, content="x", after=TrackerState(evidence=known, gaps=gaps)
     )
-    loop = LoopTrace(question=ASKED, rounds=(one,))
-    assert ("nothing is missing" in describe_rounds(loop)[0].detail) is complete
-    assert ("nothing is missing" in plain(format_story(ASKED, answer(describe_rounds(loop), loop)))) is complete
+    assert ("nothing is missing" in one.detail) is complete
+    assert ("nothing is missing" in plain(format_story(ASKED, answer([one])))) is complete
 
 
 def test_what_nobody_has_dated_is_told_without_a_day():
@@ -191,7 +188,7 @@ def test_what_nobody_has_dated_is_told_without_a_day():
     one = LoopRound(
         number=0, decision=LoopDecision.RETRIEVE, why=DecisionReason.START, query="Who?", snippets=(dated, undated)
     )
-    told = plain(format_story("Who?", answer([], LoopTrace(question="Who?", rounds=(one,)))))
+    told = plain(format_story("Who?", answer([one])))
     assert "[1] 2023-07-11 Andrew: It is Toby." in told
     assert "[2] undated    Andrew: It is Toby." in told
 
@@ -217,10 +214,13 @@ def test_nothing_that_is_told_moves_the_terminal():
         after=known,
         failure=evil,
     )
-    loop = LoopTrace(question=evil, rounds=(one,), conclusion=evil)
-    told = plain(
-        format_story(evil, answer([Step(action="way", detail=evil, seconds=0.0), *describe_rounds(loop)], loop))
-    )
+    steps = [
+        Step(action=evil, detail=evil, seconds=0.0),
+        Step(action="look", detail="", seconds=0.0, lines=(TraceLine(text=evil, mark="+"), TraceLine(text=evil))),
+        one,
+        LoopConclusion(reasoning=evil, usage=Usage(), seconds=0.0),
+    ]
+    told = plain(format_story(evil, answer(steps)))
     assert "\x1b" not in told
     assert "\u202e" not in told
 
@@ -240,8 +240,14 @@ def test_the_story_comes_before_the_answer(cli, filled, thinking):
     assert lines[lines.index("") + 1] == "A dog."
     assert "retrieve" not in cli(*asked).out
     told = cli(*asked, "--trace", "--json").json()
-    assert [one["number"] for one in told["loop"]["rounds"]] == [0, 1]
-    assert told["loop"]["rounds"][0]["snippets"][0]["evidence"]["id"].startswith("turn:")
+    begin, settled, end = told["trace"]
+    assert [(one["kind"], one["action"]) for one in told["trace"]] == [
+        ("memr3.round", "retrieve"),
+        ("memr3.round", "answer"),
+        ("memr3.conclusion", "conclude"),
+    ]
+    assert (begin["number"], settled["number"], end["detail"]) == (0, 1, "It says so.")
+    assert begin["snippets"][0]["evidence"]["id"].startswith("turn:")
 
 
 def test_without_a_loop_the_steps_come_before_the_answer(cli, filled, thinking):

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import recollect.domain
+from recollect.domain.answers import Step, TraceStep
 from recollect.domain.changes import Changeset, Session
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.items import IndexedItem, Item
@@ -25,7 +26,6 @@ from recollect.domain.links import Link, LinkKind
 from recollect.domain.messages import Message, StoredMessage
 from recollect.domain.queries import Scope
 from recollect.domain.time import Interval, Precision
-from recollect.domain.traces import Finding
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=timezone(timedelta(hours=5, minutes=45)))
 
@@ -56,9 +56,10 @@ def sample(kind, *, bare=False):
         return np.array([0, 1, 3], dtype=np.float32 if kind == NDArray[np.float32] else np.uint32)
     if kind is Interval:
         return Interval(start=None if bare else NOON, end=NOON + timedelta(1), precision=Precision.DAY)
+    if kind is TraceStep:
+        return sample(Step, bare=bare)  # each kind of step has its own fields, and a reader may not know them
     if isinstance(kind, type) and is_dataclass(kind):
         hints = get_type_hints(kind)
-        bare = bare and kind is not Finding  # it rests on something
         return kind(**{field.name: sample(hints[field.name], bare=bare) for field in fields(kind)})
     if issubclass(kind, Enum):
         return list(kind)[-1]

@@ -17,10 +17,10 @@ from recollect import Message
 from recollect.domain.limits import Limit
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmStatus
-from recollect.domain.traces import Finding, Gap
 from recollect.errors import InvalidReply, LimitReached, ModelUnavailable, NoModel, RecallFailed
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.memr3.answer import ConclusionReply, LoopResponder
+from recollect.methods.memr3.trace import Finding, Gap, get_loop
 from recollect.methods.memr3.tracker import GenerationReply
 from recollect.models.languages.metered import LedgerModel
 from recollect.models.languages.unconfigured import UnconfiguredModel
@@ -153,8 +153,8 @@ async def test_a_call_that_fails_after_there_is_evidence_ends_the_loop_and_shows
         assert answer.receipt.notes == (
             f"iteration {number} failed, and the answer rests on what was known until then: {told}",
         )
-        last = answer.loop.rounds[-1]
-        assert (last.number, last.failure, last.decision, answer.loop.end_reason) == (number, told, None, None)
+        last = get_loop(answer).rounds[-1]
+        assert (last.number, last.failure, last.decision, get_loop(answer).end_reason) == (number, told, None, None)
         assert last.after == last.before
         assert [one.fact for one in last.after.evidence] == [FIRST, SECOND][: number - 1]
         assert answer.trace[-2].action == "generate"
@@ -204,7 +204,7 @@ async def test_a_retrieval_that_fails_ends_the_loop_with_what_is_known(error):
     async with lived() as life:
         model = ScriptedModel([MORE, MORE, SAID])
         answer = await life.answered(model, retriever=Falling(life.retriever, 3, error))
-    last = answer.loop.rounds[-1]
+    last = get_loop(answer).rounds[-1]
     assert (answer.text, len(answer.evidence), model.replies_left) == ("A heron, somewhere.", 10, 0)
     assert answer.receipt.notes == (
         f"iteration 2 failed, and the answer rests on what was known until then: {type(error).__name__}: {error}",

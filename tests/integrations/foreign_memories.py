@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from recollect.domain.queries import Query, Scope
-from recollect.domain.traces import Finding, Gap
 from recollect.integrations.answering import EMPTY_READER
 from recollect.methods.memr3.answer import ConclusionReply
+from recollect.methods.memr3.trace import Finding, Gap
 from recollect.methods.memr3.tracker import GenerationReply
 from recollect.models.embedders.wordllama import WordLlamaEmbedder
 

@@ -305,7 +305,7 @@ async def test_memr3_answers_over_a_function_without_a_bank():
     assert (answer.text, answer.abstained) == ("On a keyboard.", False)
     assert [(one.id, one.sources) for one in answer.citations] == [("m2", ("m2",))]
     assert [one.id for one in answer.evidence] == ["m1", "m2", "m3", "m4"]
-    assert rounds == list(answer.loop.rounds)
+    assert tuple(rounds) == answer.trace
     assert [len(one.recalls) for one in (answer.receipt,)] == [2]
     assert "[1] (said Wednesday, 8 May 2024, 14:11 by Ada) The cat sleeps on my keyboard all day." in (
         model.prompts[0].text

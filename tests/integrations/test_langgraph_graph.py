@@ -24,13 +24,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from recollect import Memory, Message
 from recollect.domain.recalls import ArmReport, ArmStatus
-from recollect.domain.traces import DecisionReason
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput, LimitReached, NoModel, RecallFailed
 from recollect.integrations import CallableRetriever
 from recollect.integrations.answering import answer_query
 from recollect.integrations.langgraph import memr3_graph
 from recollect.methods.memr3.settings import LoopSettings
+from recollect.methods.memr3.trace import DecisionReason, get_loop
 from recollect.methods.memr3.tracker import GenerationReply
 from recollect.models.language import Reply
 from recollect.testing.models import FunctionModel, HashEmbedder, ScriptedModel
@@ -187,11 +187,11 @@ async def test_requests_answer_trace_and_receipt_are_our_loops(shelf, replies, s
     for one, other in zip(model.prompts, their_model.prompts, strict=True):
         assert one == other
     assert memory.queries == their_memory.queries
-    assert ours.loop.rounds
-    for one, other in zip(ours.loop.rounds, theirs.loop.rounds, strict=True):
+    assert get_loop(ours).rounds
+    for one, other in zip(get_loop(ours).rounds, get_loop(theirs).rounds, strict=True):
         assert untimed(one) == untimed(other)
     assert untimed(ours) == untimed(theirs)
-    assert theirs.receipt.seconds >= sum(one.seconds for one in theirs.loop.rounds) > 0
+    assert theirs.receipt.seconds >= sum(one.seconds for one in get_loop(theirs).rounds) > 0
 
 
 async def test_tokens_and_masks_of_the_question_are_kept_to():
@@ -252,7 +252,7 @@ async def test_many_iterations_are_within_the_graphs_own_limit():
     model = ScriptedModel(replies)
     graph = memr3_graph(Shelf(), model=model, settings=LoopSettings(n_max=40, n_cap=40))
     answer = (await graph.ainvoke({"query": query()}))["answer"]
-    assert (len(answer.loop.rounds), answer.loop.end_reason) == (41, DecisionReason.BUDGET)
+    assert (len(get_loop(answer).rounds), get_loop(answer).end_reason) == (41, DecisionReason.BUDGET)
 
 
 async def test_a_course_can_be_kept_by_a_checkpointer_and_taken_up_again():
@@ -280,7 +280,7 @@ async def test_each_question_of_a_thread_is_answered_for_itself():
     asked = ({"question": "One?", "now": NOW}, {"question": "Two?"}, {"query": query("Three?")}, {"question": "Four?"})
     answers = [(await graph.ainvoke(one, thread))["answer"] for one in asked]
     assert [one.text for one in answers] == ["One?", "Two?", "Three?", "Four?"]
-    assert [one.loop.question for one in answers] == ["One?", "Two?", "Three?", "Four?"]
+    assert [get_loop(one).question for one in answers] == ["One?", "Two?", "Three?", "Four?"]
     kept = [one.values["asked"].now async for one in graph.aget_state_history(thread) if one.next == ("end",)]
     assert kept[::-1] == [NOW, later, NOW, later]
 

@@ -13,6 +13,7 @@ from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmStatus, Recall
 from recollect.domain.usage import Usage
 from recollect.models.language import LanguageModel, Prompt, Reply
+from recollect.ports import Listener
 from recollect.text.fencing import fence_text
 
 T = TypeVar("T")
@@ -46,7 +47,13 @@ R = TypeVar("R", bound=CitedReply)
 
 
 async def generate_answer(
-    gathered: GatheredEvidence, prompt: Prompt, answer_type: type[R], model: LanguageModel, began: float
+    gathered: GatheredEvidence,
+    prompt: Prompt,
+    answer_type: type[R],
+    model: LanguageModel,
+    *,
+    listener: Listener,
+    began: float,
 ) -> Answer:
     """Answer with one call of a model from the gathered evidence.
 
@@ -55,6 +62,7 @@ async def generate_answer(
         prompt: the prompt.
         answer_type: the type of the reply. The model sees its JSON schema.
         model: the model to call.
+        listener: receives the step of this call.
         began: the time of the question on the performance counter.
 
     Raises:
@@ -66,7 +74,9 @@ async def generate_answer(
 
     called = time.perf_counter()
     reply = await model.generate(prompt, answer_type, check=check)
-    step = Step(action="answer", detail=reply.value.reasoning, seconds=time.perf_counter() - called)
+    seconds = time.perf_counter() - called
+    step = Step(action="answer", detail=reply.value.reasoning, seconds=seconds, usage=reply.usage)
+    listener(step)
     return Answer(
         text=reply.value.answer,
         abstained=reply.value.abstained,

@@ -8,7 +8,7 @@ from recollect.cli.evidence import describe_kind, format_evidence
 from recollect.cli.output import flatten_line, format_count, format_faint, format_strong, format_table, indent_text
 
 if TYPE_CHECKING:
-    from recollect.domain.answers import Answer, Citation, Step
+    from recollect.domain.answers import Answer, Citation, TraceStep
     from recollect.domain.items import Item
     from recollect.domain.opinions import Opinion, OpinionStep
 
@@ -68,7 +68,7 @@ def _format_citation(citation: Citation) -> str:
     return f"{text}\n{format_faint(indent_text(f'{citation.id} · {_format_names(citation.sources)}', _MARGIN * 2))}"
 
 
-def _format_formed_opinion(step: Step) -> str:
+def _format_formed_opinion(step: TraceStep) -> str:
     return indent_text(f"believed since this question, {step.detail}", _MARGIN, fold=True)
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
+from recollect.domain.codec import from_json, to_json
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.recalls import Evidence, RecallReceipt
-from recollect.domain.traces import LoopTrace
 from recollect.domain.usage import Usage
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+S = TypeVar("S", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,60 +33,65 @@ def cite(piece: Evidence | Item) -> Citation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TraceLine:
+    """A line about a step, for a reader.
+
+    ``mark`` is a short sign before the line, such as "+" for what is new. If the line shows a piece of evidence,
+    ``evidence`` is this piece, and ``text`` its words.
+    """
+
+    text: str
+    mark: str = ""
+    evidence: Evidence | None = None
+
+
+class TraceStep(Protocol):
+    """A step on the way to an answer.
+
+    A responder can emit :class:`Step`, or a frozen dataclass of its own with further fields. The JSON of an answer has
+    these fields beside ``kind``, ``action``, ``detail``, ``seconds`` and ``usage``.
+    """
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of the step, such as "memr3.round". Steps of one kind have the same fields."""
+        ...
+
+    @property
+    def action(self) -> str:
+        """Return what was done, in one word, such as "retrieve"."""
+        ...
+
+    @property
+    def detail(self) -> str:
+        """Return the result of the step in one line."""
+        ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    @property
+    def usage(self) -> Usage:
+        """Return the cost of the model calls of this step."""
+        ...
+
+    @property
+    def lines(self) -> tuple[TraceLine, ...]:
+        """Return the step in several lines, a heading first. It is empty if ``detail`` says everything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A step on the way to an answer, described in words."""
+    """A step that is described in words only. See :class:`TraceStep`."""
+
+    kind: ClassVar[str] = "step"
 
     action: str
     detail: str
     seconds: float
-
-
-class Route(StrEnum):
-    """The ways in which the default recipe continues after its first pass over the evidence."""
-
-    SUFFICES = "suffices"
-    LOOP = "loop"
-    PASSAGES = "passages"
-
-
-class RouteReason(StrEnum):
-    """The reasons for choosing a way."""
-
-    COMPLETE = "complete"
-    PRECISION = "precision"
-    GAP = "gap"
-    ABSTAINED = "abstained"
-    WHOLE = "whole"
-    CLOSED = "closed"
-    IN_VAIN = "in_vain"
-    FAILED = "failed"
-
-
-ROUTE_REASONS: Final = {
-    RouteReason.COMPLETE: "nothing is missing",
-    RouteReason.PRECISION: "nothing is missing but a finer precision than memory may have",
-    RouteReason.GAP: "something is missing",
-    RouteReason.ABSTAINED: (
-        "the evidence does not hold the answer, which is not said before memory was looked through again"
-    ),
-    RouteReason.WHOLE: "the question needs whole passages",
-    RouteReason.CLOSED: "the question needs whole passages, and none can be read",
-    RouteReason.IN_VAIN: "the way before has found nothing",
-    RouteReason.FAILED: "the way before has failed",
-}
-"""The reasons in words."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RouteTaken:
-    """A way that was taken, and the reason for it.
-
-    ``detail`` describes the case in words, for example the missing information, or why another way was left.
-    """
-
-    way: Route
-    ground: RouteReason
-    detail: str = ""
+    usage: Usage = Usage()
+    lines: tuple[TraceLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,23 +108,39 @@ class AnswerReceipt:
     notes: tuple[str, ...] = ()
 
 
+def _write_trace(trace: Iterable[TraceStep]) -> list[dict[str, object]]:
+    return [write_step(step) for step in trace]
+
+
+def write_step(step: TraceStep) -> dict[str, object]:
+    """Return a step as JSON types: what every step has, and the fields of its own kind."""
+    common = {name: to_json(getattr(step, name)) for name in ("kind", "action", "detail", "seconds", "usage")}
+    return {**common, **to_json(step)}
+
+
+def read_step(kind: type[S], data: Mapping[str, object]) -> S:
+    """Return the step of a class from its JSON (:func:`write_step`). ``Step`` reads what every step has.
+
+    Raises:
+        ValueError: the data has another shape.
+    """
+    names = {one.name for one in fields(kind)}
+    return from_json(kind, {name: cell for name, cell in data.items() if name in names})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """An answer with its citations and evidence.
 
     If ``abstained`` is true, memory does not contain the information, and ``text`` says so. Without a model, ``text``
-    is empty. ``trace`` describes each step in words. ``loop`` has the iterations as values, if the answer came from a
-    loop that retrieves, reflects and decides (:class:`recollect.domain.traces.LoopTrace`). ``ways`` are the ways that
-    the default recipe took, in order, each with its reason. ``opinions`` are the ids of opinions that were formed or
-    revised.
+    is empty. ``trace`` has the steps on the way to the answer, in order. ``opinions`` are the ids of opinions that were
+    formed or revised.
     """
 
     text: str
     abstained: bool
     citations: tuple[Citation, ...]
     evidence: tuple[Evidence, ...]
-    trace: tuple[Step, ...]
+    trace: tuple[TraceStep, ...] = field(metadata={"json": _write_trace})
     receipt: AnswerReceipt
     opinions: tuple[str, ...] = ()
-    loop: LoopTrace | None = None
-    ways: tuple[RouteTaken, ...] = ()

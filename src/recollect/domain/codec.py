@@ -22,12 +22,12 @@ T = TypeVar("T")
 def to_json(value: Any) -> Any:
     """Return a frozen value as JSON types: times in ISO 8601, enums by value, arrays as base64.
 
-    A field is left out if it is ``None``, or if its metadata has ``"json": False``.
+    A field is left out if it is ``None``, or if its metadata has ``"json": False``. If the metadata has a function as
+    ``"json"``, this function converts the field.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        written = (field.name for field in fields(value) if field.metadata.get("json", True))
-        cells = ((name, getattr(value, name)) for name in written)
-        return {name: to_json(cell) for name, cell in cells if cell is not None}
+        cells = ((name, write, getattr(value, name)) for name, write in _list_written(type(value)))
+        return {name: write(cell) for name, write, cell in cells if cell is not None}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, datetime):
@@ -41,6 +41,13 @@ def to_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {to_json(key): to_json(cell) for key, cell in value.items()}
     return value
+
+
+@cache
+def _list_written(kind: type) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    """Return the names of the fields that are written, each with the function that converts it."""
+    asked = ((field.name, field.metadata.get("json", True)) for field in fields(kind))
+    return tuple((name, how if callable(how) else to_json) for name, how in asked if how)
 
 
 def from_json(kind: type[T], data: object) -> T:
@@ -66,8 +73,13 @@ def _describe(exc: BaseException, kind: Any) -> str:
 
 @cache
 def _converter() -> Converter:
-    """Return a strict converter. It refuses numbers in place of texts, times without a zone, and unknown fields."""
+    """Return a strict converter. It refuses numbers in place of texts, times without a zone, and unknown fields.
+
+    Each kind of step has its own fields. A step is read as a plain one, without these fields.
+    """
     from cattrs import Converter
+
+    from recollect.domain.answers import Step, TraceStep, read_step
 
     converter = Converter()
     converter.register_structure_hook(str, lambda data, kind: kind(_require(data, str)))  # kind is str or a StrEnum
@@ -77,6 +89,7 @@ def _converter() -> Converter:
     converter.register_structure_hook(datetime, _time)
     converter.register_structure_hook_func(lambda kind: kind == NDArray[np.float32], partial(_array, np.float32))
     converter.register_structure_hook_func(lambda kind: kind == NDArray[np.uint32], partial(_array, np.uint32))
+    converter.register_structure_hook_func(lambda kind: kind is TraceStep, lambda data, _: read_step(Step, data))
     converter.register_structure_hook_factory(lambda kind: get_args(kind)[1:] == (...,), _tuple_hook)
     converter.register_structure_hook_factory(is_dataclass, _dataclass_hook)
     return converter

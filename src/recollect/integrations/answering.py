@@ -51,7 +51,7 @@ async def answer_over(
         now: the aware present that "last week" is read against; the clock's where left out.
         follow: is told of each iteration when it is over.
 
-    Gives the answer, with what was done in ``Answer.loop``; nothing of it is stored, and no ledger is kept.
+    Gives the answer, with what was done in ``Answer.trace``; nothing of it is stored, and no ledger is kept.
 
     Raises:
         NoModel: no language model is configured.

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Unpack
 
 from recollect.answering.answers import NOTHING_FOUND, collect_recall_notes
-from recollect.domain.answers import Answer, AnswerReceipt, Step
+from recollect.domain.answers import Answer, AnswerReceipt, Step, TraceStep
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Effort, Query
 from recollect.domain.recalls import Recall
@@ -20,7 +20,7 @@ from recollect.errors import NoModel
 from recollect.memory.base import BankBase
 from recollect.memory.query_options import RecallOptions, build_query
 from recollect.models.language import ModelRole
-from recollect.ports import AnswerEvent, Listener, Response, Retriever, ignore_event
+from recollect.ports import Listener, Response, Retriever, ignore_event
 from recollect.recipes.assembly import AssembledRecipe
 from recollect.store.protocol import StoreReader
 
@@ -96,13 +96,11 @@ class BankQuestions(BankBase):
 
     async def ask_stream(
         self, question: str, *, recipe: str | None = None, **narrowed: Unpack[RecallOptions]
-    ) -> AsyncIterator[AnswerEvent | Answer]:
+    ) -> AsyncIterator[TraceStep | Answer]:
         """Answer as :meth:`ask` does. Yield each step when it is finished, and the answer at the end.
 
-        A step is a :class:`recollect.domain.traces.LoopRound` or a :class:`recollect.domain.answers.Step`. The first is
-        an iteration of a loop, with the evidence and the gaps after it. The second is any other step, described in
-        words. To stop the work, close the iterator before its end (``contextlib.aclosing``), or cancel the task that
-        reads it.
+        The steps are those of ``Answer.trace`` (:class:`recollect.domain.answers.TraceStep`). To stop the work, close
+        the iterator before its end (``contextlib.aclosing``), or cancel the task that reads it.
 
         Raises:
             InvalidInput, RecallFailed, ModelError: as for :meth:`ask`. They are raised when the iterator is read.
@@ -135,12 +133,12 @@ class BankQuestions(BankBase):
         """
         missing = self._model.missing(ModelRole.ANSWER, "ask")
         if missing and method.answers_with_model:
-            return await _answer_with_evidence(query, method.retriever, self._store, note=str(missing))
+            return await _answer_with_evidence(query, method.retriever, self._store, follow, note=str(missing))
         try:
             responder = await method.responder()
             response = await responder.respond(query, self._store, follow)
         except NoModel as exc:
-            return await _answer_with_evidence(query, method.retriever, self._store, note=str(exc))
+            return await _answer_with_evidence(query, method.retriever, self._store, follow, note=str(exc))
         return await self._commit_response(response)
 
     async def _commit_response(self, response: Response) -> Answer:
@@ -150,12 +148,12 @@ class BankQuestions(BankBase):
         return response.answer
 
 
-async def _stream_answer(answer: Callable[[Listener], Awaitable[Answer]]) -> AsyncGenerator[AnswerEvent | Answer, None]:
+async def _stream_answer(answer: Callable[[Listener], Awaitable[Answer]]) -> AsyncGenerator[TraceStep | Answer, None]:
     """Yield every event that ``answer`` reports, each when it is finished, and the answer at the end.
 
     Errors of ``answer`` are raised here. If the generator is closed before its end, the work is cancelled.
     """
-    events: asyncio.Queue[AnswerEvent | None] = asyncio.Queue()
+    events: asyncio.Queue[TraceStep | None] = asyncio.Queue()
 
     async def work() -> Answer:
         try:
@@ -173,7 +171,9 @@ async def _stream_answer(answer: Callable[[Listener], Awaitable[Answer]]) -> Asy
         await asyncio.gather(task, return_exceptions=True)  # no work goes on unnoticed, and no error is lost
 
 
-async def _answer_with_evidence(query: Query, retriever: Retriever, reader: StoreReader, *, note: str) -> Answer:
+async def _answer_with_evidence(
+    query: Query, retriever: Retriever, reader: StoreReader, follow: Listener, *, note: str
+) -> Answer:
     """Recall once, and return the evidence without an answer. Nothing is invented.
 
     If nothing is found, the answer says so, because a model could not say more.
@@ -184,12 +184,14 @@ async def _answer_with_evidence(query: Query, retriever: Retriever, reader: Stor
     began = time.perf_counter()
     found = await retriever.retrieve(query, reader)
     seconds = time.perf_counter() - began
+    step = Step(action="recall", detail=f"{len(found.evidence)} pieces of evidence", seconds=seconds)
+    follow(step)
     notes = (note,) if found.evidence else tuple(collect_recall_notes([found]))
     return Answer(
         text="" if found.evidence else NOTHING_FOUND,
         abstained=True,
         citations=(),
         evidence=found.evidence,
-        trace=(Step(action="recall", detail=f"{len(found.evidence)} pieces of evidence", seconds=seconds),),
+        trace=(step,),
         receipt=AnswerReceipt(recalls=(found.receipt,), models=(), usage=Usage(), seconds=seconds, notes=notes),
     )

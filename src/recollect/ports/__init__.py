@@ -3,13 +3,12 @@
 from recollect.ports.consolidator import Consolidator, add_jobs
 from recollect.ports.encoder import Encoder
 from recollect.ports.offers import AgentTools, Beliefs, Calibrator, MakeTools, ToolReply
-from recollect.ports.responder import AnswerEvent, Listener, Responder, Response, ignore_event
+from recollect.ports.responder import Listener, Responder, Response, ignore_event
 from recollect.ports.retriever import Retriever
 from recollect.store.commit_retry import Derive
 
 __all__ = [
     "AgentTools",
-    "AnswerEvent",
     "Beliefs",
     "Calibrator",
     "Consolidator",

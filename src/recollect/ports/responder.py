@@ -6,21 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from recollect.domain.answers import Answer, Step
+from recollect.domain.answers import Answer, TraceStep
 from recollect.domain.queries import Query
-from recollect.domain.traces import LoopRound
 from recollect.store.commit_retry import Derive
 from recollect.store.protocol import StoreReader
 
-AnswerEvent = Step | LoopRound
-"""A step on the way to an answer: an iteration of a loop, or any other step in words."""
-
-Listener = Callable[[AnswerEvent], None]
-"""Receives each event when it is finished."""
+Listener = Callable[[TraceStep], None]
+"""Receives each step when it is finished."""
 
 
-def ignore_event(event: AnswerEvent) -> None:
-    """Ignore an event. This is the listener if nobody follows the answer."""
+def ignore_event(step: TraceStep) -> None:
+    """Ignore a step. This is the listener if nobody follows the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +33,7 @@ class Responder(Protocol):
     async def respond(self, query: Query, reader: StoreReader, listener: Listener = ignore_event) -> Response:
         """Answer ``query.text``, with ``query.now`` as the present. Nothing is written.
 
-        ``listener`` receives each step while the answer is still being made.
+        ``listener`` receives each step of ``Answer.trace``, in order, while the answer is still being made.
 
         Raises:
             ModelError: a model failed.

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from recollect import Memory, Message
-from recollect.domain.traces import Finding, Gap
 from recollect.methods.default.answer import DefaultResponder
 from recollect.methods.default.first_pass import FirstPassReply
 from recollect.methods.emem.master import MasterReply
 from recollect.methods.emem.prompts import AssistantQuote
 from recollect.methods.emem.prompts import AssistantReply as Quoting
 from recollect.methods.memr3.answer import ConclusionReply
+from recollect.methods.memr3.trace import Finding, Gap
 from recollect.methods.memr3.tracker import GenerationReply
 from recollect.methods.turn_encoder import make_turn_encoder
 from recollect.recipes import get_recipe

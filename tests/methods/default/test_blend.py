@@ -1,5 +1,6 @@
 """The default recipe's answers: each way, each fallback, and what is told of them."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -26,23 +27,23 @@ from blend_bank import (
     silent,
 )
 
-from recollect.domain.answers import Route, RouteReason
+from recollect.domain.answers import Step, read_step
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.items import Item, ItemKind
-from recollect.domain.traces import LoopDecision, LoopRound
 from recollect.errors import InvalidInput, InvalidReply, ModelUnavailable
 from recollect.methods.default.answer import NO_ROOM
 from recollect.methods.default.first_pass import FirstPassSection, choose_section
+from recollect.methods.default.routing import Route, RouteReason, list_routes
 from recollect.methods.default.settings import DefaultSettings
-from recollect.methods.memr3.loop_steps import describe_rounds
 from recollect.methods.memr3.settings import LoopSettings
+from recollect.methods.memr3.trace import LoopDecision, get_loop
 
 DOWN = ModelUnavailable("the model is down")
 QUOTE = "I sewed the kite together again with green thread."
 
 
 def taken(answer):
-    return [(one.way, one.ground) for one in answer.ways]
+    return [(one.route, one.reason) for one in list_routes(answer)]
 
 
 def actions(answer):
@@ -55,11 +56,11 @@ async def test_what_suffices_costs_one_call():
         answer = await bank.ask(ASKED)
     assert (answer.text, answer.abstained) == ("It tore and was sewn.", False)
     assert taken(answer) == [(Route.SUFFICES, RouteReason.COMPLETE)]
-    assert answer.loop is None
+    assert get_loop(answer) is None
     assert operations(model) == [FIRST]
     assert answer.receipt.usage == model.usage
     assert len(answer.receipt.recalls) == 1
-    assert actions(answer) == ["recall", "answer", "way"]
+    assert actions(answer) == ["recall", "answer", "route"]
     assert answer.trace[-1].detail == "suffices, since nothing is missing"
     assert len(answer.citations) == 1
     assert len(answer.evidence) == len(TALK)
@@ -77,7 +78,7 @@ async def test_nothing_in_scope_asks_no_model():
     model = replying(default_answer=first())
     async with opened(model) as bank:
         answer = await bank.ask(ASKED, sessions="elsewhere")
-    assert (answer.abstained, answer.ways, model.prompts) == (True, (), [])
+    assert (answer.abstained, list_routes(answer), model.prompts) == (True, (), [])
 
 
 def looped(**more):
@@ -95,7 +96,7 @@ async def test_a_gap_is_looked_for_from_what_is_known_already():
         answer = await bank.ask(ASKED, limit=3)
     assert (answer.text, taken(answer)) == ("Sewn.", [(Route.LOOP, RouteReason.GAP)])
     assert operations(model) == [FIRST, GENERATE, CONCLUDE]
-    begin, first_round, second = answer.loop.rounds
+    begin, first_round, second = get_loop(answer).rounds
     assert [len(one.snippets) for one in (begin, first_round)] == [3, 3]
     assert not {one.id for one in begin.snippets} & {one.id for one in first_round.snippets}
     assert (first_round.decision, first_round.query) == (LoopDecision.RETRIEVE, f"{ASKED} kite repaired thread")
@@ -105,9 +106,9 @@ async def test_a_gap_is_looked_for_from_what_is_known_already():
     assert "<earlier_queries>\n- kite repaired thread" in model.prompts[1].text
     assert answer.receipt.usage == model.usage
     assert len(answer.receipt.recalls) == 2
-    assert answer.citations[0].id == answer.loop.rounds[0].snippets[1].id
-    assert actions(answer) == ["recall", "answer", "way", "retrieve", "retrieve", "answer", "conclude"]
-    assert answer.trace[3:] == describe_rounds(answer.loop)
+    assert answer.citations[0].id == get_loop(answer).rounds[0].snippets[1].id
+    assert actions(answer) == ["recall", "answer", "route", "retrieve", "retrieve", "answer", "conclude"]
+    assert answer.trace[3:] == (*get_loop(answer).rounds, get_loop(answer).conclusion)
 
 
 async def test_numbers_of_the_first_pass_are_those_of_the_loop():
@@ -115,7 +116,7 @@ async def test_numbers_of_the_first_pass_are_those_of_the_loop():
     async with opened(model) as bank:
         answer = await bank.ask(ASKED)
     shown = model.prompts[0].text
-    for snippet in answer.loop.rounds[0].snippets:
+    for snippet in get_loop(answer).rounds[0].snippets:
         number, words = f"[{snippet.number}] ", snippet.evidence.text
         assert next(line for line in shown.splitlines() if line.startswith(number)).endswith(words)
 
@@ -127,7 +128,7 @@ async def test_the_first_pass_counts_as_an_iteration_of_the_loop():
     async with opened(model, settings=settings) as bank:
         answer = await bank.ask(ASKED, limit=3)
     assert operations(model) == [FIRST, GENERATE, CONCLUDE]
-    assert [one.why.value for one in answer.loop.rounds] == ["start", "model", "budget"]
+    assert [one.why.value for one in get_loop(answer).rounds] == ["start", "model", "budget"]
 
 
 async def test_silence_comes_only_after_a_second_look():
@@ -164,7 +165,7 @@ async def test_whole_passages_are_read_by_assistants():
     assert operations(model)[-1] == MASTER
     assert answer.receipt.usage == model.usage
     assert answer.citations[0].sources == ("m2",)
-    assert actions(answer)[:4] == ["recall", "answer", "way", "route"]
+    assert actions(answer)[:4] == ["recall", "answer", "route", "route"]
     assert "evidence" in answer.trace[3].detail
 
 
@@ -185,7 +186,7 @@ async def test_where_there_are_no_segments_the_loop_stands_in():
     async with opened(model, segments=False) as bank:
         answer = await bank.ask(ASKED, limit=3)
     assert taken(answer) == [(Route.LOOP, RouteReason.CLOSED)]
-    assert "the bank holds no segments" in answer.ways[0].detail
+    assert "the bank holds no segments" in list_routes(answer)[0].detail
     assert "the bank holds no segments" in answer.trace[2].detail
 
 
@@ -193,7 +194,7 @@ async def test_where_other_kinds_are_asked_for_no_segment_is_read():
     model = replying(**looped(default_answer=first(whole=True)))
     async with opened(model) as bank:
         answer = await bank.ask(ASKED, limit=3, kinds=["turn"])
-    assert answer.ways[0].detail == "items of other kinds are asked for"
+    assert list_routes(answer)[0].case == "items of other kinds are asked for"
     assert ASSIST not in operations(model)
 
 
@@ -216,9 +217,9 @@ async def test_where_passages_hold_none_either_the_loop_looks():
         [(Route.PASSAGES, RouteReason.WHOLE), (Route.LOOP, RouteReason.IN_VAIN)],
     )
     assert answer.receipt.usage == model.usage
-    assert actions(answer)[2:4] == ["way", "route"]
+    assert actions(answer)[2:4] == ["route", "route"]
     assert actions(answer)[-4:] == ["retrieve", "retrieve", "answer", "conclude"]
-    assert answer.trace[-4:] == describe_rounds(answer.loop)
+    assert answer.trace[-4:] == (*get_loop(answer).rounds, get_loop(answer).conclusion)
 
 
 @pytest.mark.parametrize("down", ["memr3_generate", "memr3_answer"])
@@ -229,10 +230,10 @@ async def test_an_answer_stands_where_the_loop_fails(down):
         answer = await bank.ask(ASKED, limit=3)
     if down == "memr3_generate":  # the loop itself goes on from what is known
         assert taken(answer) == [(Route.LOOP, RouteReason.GAP)]
-        assert answer.loop.rounds[-1].failure == "ModelUnavailable: the model is down"
+        assert get_loop(answer).rounds[-1].failure == "ModelUnavailable: the model is down"
         assert answer.text == "Sewn."
     else:
-        assert (answer.text, answer.abstained, answer.loop) == ("It tore and was sewn.", False, None)
+        assert (answer.text, answer.abstained, get_loop(answer).conclusion) == ("It tore and was sewn.", False, None)
         assert taken(answer) == [(Route.LOOP, RouteReason.GAP), (Route.SUFFICES, RouteReason.FAILED)]
         assert answer.receipt.usage == model.usage
     assert len(answer.receipt.recalls) == 2  # what was looked for on a way that failed was looked for all the same
@@ -287,7 +288,7 @@ async def test_the_first_pass_leaves_tokens_for_the_loop():
     model = replying(**looped())
     async with opened(model) as bank:
         answer = await bank.ask(ASKED, max_tokens=60)
-    begin, again, _ = answer.loop.rounds
+    begin, again, _ = get_loop(answer).rounds
     assert 0 < sum(one.evidence.tokens for one in begin.snippets) <= 42
     assert again.snippets
     assert sum(one.tokens for one in answer.evidence) <= 60
@@ -297,7 +298,15 @@ async def test_the_answer_is_whole_as_json():
     model = replying(**looped())
     async with opened(model) as bank:
         answer = await bank.ask(ASKED, limit=3)
-    assert from_json(type(answer), to_json(answer)) == answer
+    written = json.loads(json.dumps(to_json(answer)))
+    assert [step["kind"] for step in written["trace"]][:4] == ["step", "step", "default.route", "memr3.round"]
+    assert tuple(read_step(type(step), data) for step, data in zip(answer.trace, written["trace"], strict=True)) == (
+        answer.trace
+    )
+    plain = tuple(
+        Step(action=step.action, detail=step.detail, seconds=step.seconds, usage=step.usage) for step in answer.trace
+    )
+    assert from_json(type(answer), written) == replace(answer, trace=plain)
 
 
 async def test_each_thing_is_told_when_it_is_over():
@@ -305,15 +314,14 @@ async def test_each_thing_is_told_when_it_is_over():
     async with opened(model) as bank:
         events = [event async for event in bank.ask_stream(ASKED, limit=3)]
     *told, answer = events
-    assert tuple(one for one in told if isinstance(one, LoopRound)) == answer.loop.rounds
-    assert tuple(one for one in told if not isinstance(one, LoopRound)) == answer.trace[:3]
+    assert tuple(told) == answer.trace
 
 
 async def test_without_a_model_the_evidence_is_all():
     async with opened("none") as bank:
         answer = await bank.ask(ASKED)
         assert await bank.jobs() == []
-    assert (answer.text, answer.ways) == ("", ())
+    assert (answer.text, list_routes(answer)) == ("", ())
     assert len(answer.evidence) == len(TALK)
 
 
@@ -340,17 +348,16 @@ async def test_what_assistants_do_is_told_before_the_answer():
     model = replying(**whole())
     async with opened(model) as bank:
         *steps, answer = [event async for event in bank.ask_stream(ASKED)]
-    assert tuple(steps) == answer.trace[:-1]
-    assert {"way", "route", "assist"} <= {step.action for step in steps}
+    assert tuple(steps) == answer.trace
+    assert {"default.route", "emem.reading"} <= {step.kind for step in steps}
 
 
 async def test_what_was_done_in_vain_is_told_too():
     model = replying(**looped(default_answer=silent(whole=True), emem_assist=quoting()))
     async with opened(model) as bank:
         *events, answer = [event async for event in bank.ask_stream(ASKED, limit=3)]
-    assert tuple(one for one in events if isinstance(one, LoopRound)) == answer.loop.rounds
-    steps = [one for one in events if not isinstance(one, LoopRound)]
-    assert [one.action for one in steps] == actions(answer)[: len(steps)]
+    assert tuple(events) == answer.trace
+    assert len(list_routes(answer)) == 2
 
 
 def test_beliefs_and_notes_stand_apart_from_words():

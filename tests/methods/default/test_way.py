@@ -7,11 +7,18 @@ from blend_bank import first, found, gap, silent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.domain.answers import ROUTE_REASONS, Route, RouteReason, RouteTaken
 from recollect.domain.recalls import ArmRank
 from recollect.methods.default.first_pass import FirstPassReply
 from recollect.methods.default.passages import choose_cover, put_holders_first
-from recollect.methods.default.routing import FailedRoute, choose_route, describe_route, fallback_route
+from recollect.methods.default.routing import (
+    ROUTE_REASONS,
+    FailedRoute,
+    Route,
+    RouteReason,
+    RouteTaken,
+    choose_route,
+    fallback_route,
+)
 from recollect.methods.emem.activation import ActivatedSegment
 
 CLOSED = "the bank holds no segments"
@@ -39,8 +46,8 @@ def test_every_case_has_its_way(abstained, whole, gaps, closed):
     if whole and closed:
         wanted = (Route.LOOP, RouteReason.CLOSED)
     taken = choose_route(reply, closed)
-    assert (taken.way, taken.ground) == wanted
-    assert taken.detail == (CLOSED if whole and closed else _missing(gaps, abstained and not whole))
+    assert (taken.route, taken.reason) == wanted
+    assert taken.case == (CLOSED if whole and closed else _missing(gaps, abstained and not whole))
 
 
 def _missing(gaps, abstained):
@@ -50,24 +57,24 @@ def _missing(gaps, abstained):
 @pytest.mark.parametrize(
     ("reply", "tried", "after"),
     [
-        (first(), FailedRoute(way=Route.PASSAGES), RouteTaken(way=Route.SUFFICES, ground=RouteReason.IN_VAIN)),
+        (first(), FailedRoute(route=Route.PASSAGES), RouteTaken(route=Route.SUFFICES, reason=RouteReason.IN_VAIN)),
         (
             first(),
-            FailedRoute(way=Route.PASSAGES, failure="x"),
-            RouteTaken(way=Route.SUFFICES, ground=RouteReason.FAILED, detail="x"),
+            FailedRoute(route=Route.PASSAGES, failure="x"),
+            RouteTaken(route=Route.SUFFICES, reason=RouteReason.FAILED, case="x"),
         ),
         (
             first(),
-            FailedRoute(way=Route.LOOP, failure="x"),
-            RouteTaken(way=Route.SUFFICES, ground=RouteReason.FAILED, detail="x"),
+            FailedRoute(route=Route.LOOP, failure="x"),
+            RouteTaken(route=Route.SUFFICES, reason=RouteReason.FAILED, case="x"),
         ),
-        (silent(), FailedRoute(way=Route.PASSAGES), RouteTaken(way=Route.LOOP, ground=RouteReason.IN_VAIN)),
+        (silent(), FailedRoute(route=Route.PASSAGES), RouteTaken(route=Route.LOOP, reason=RouteReason.IN_VAIN)),
         (
             silent(),
-            FailedRoute(way=Route.PASSAGES, failure="x"),
-            RouteTaken(way=Route.LOOP, ground=RouteReason.FAILED, detail="x"),
+            FailedRoute(route=Route.PASSAGES, failure="x"),
+            RouteTaken(route=Route.LOOP, reason=RouteReason.FAILED, case="x"),
         ),
-        (silent(), FailedRoute(way=Route.LOOP, failure="x"), None),
+        (silent(), FailedRoute(route=Route.LOOP, failure="x"), None),
     ],
 )
 def test_an_answer_stands_and_silence_is_looked_into(reply, tried, after):
@@ -76,8 +83,8 @@ def test_an_answer_stands_and_silence_is_looked_into(reply, tried, after):
 
 def test_every_ground_is_told():
     assert set(ROUTE_REASONS) == set(RouteReason)
-    step = describe_route(RouteTaken(way=Route.LOOP, ground=RouteReason.GAP, detail="the place"))
-    assert (step.action, step.detail) == ("way", "loop, since something is missing: the place")
+    step = RouteTaken(route=Route.LOOP, reason=RouteReason.GAP, case="the place")
+    assert (step.action, step.detail) == ("route", "loop, since something is missing: the place")
 
 
 @pytest.mark.parametrize("more", [{"abstained": True}, {"whole": True}, {"gaps": (gap("the place"),)}])

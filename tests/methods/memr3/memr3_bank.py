@@ -10,11 +10,11 @@ from recollect import Message
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmReport, ArmStatus, Evidence, Recall, RecallReceipt
-from recollect.domain.traces import Finding, Gap
 from recollect.errors import RecallFailed
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.memr3.answer import ConclusionReply, LoopResponder
 from recollect.methods.memr3.settings import LoopSettings
+from recollect.methods.memr3.trace import Finding, Gap
 from recollect.methods.memr3.tracker import GenerationReply
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import TurnEncoder

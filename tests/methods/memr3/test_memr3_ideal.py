@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memr3_bank import Shelf, concluded, found, gap, parts, piece, query, reason
 
-from recollect.domain.traces import DecisionReason
+from recollect.methods.memr3.trace import DecisionReason, get_loop
 from recollect.methods.memr3.tracker import GenerationReply
 
 SNIPPET = re.compile(r"^\[(\d+)\] \(said [^)]*\) Snippet m\d+ tells: ?([r\d ]*)\.$", re.MULTILINE)
@@ -84,7 +84,7 @@ LIVES = {
 @settings(max_examples=100)
 def test_evidence_never_shrinks_and_gaps_never_grow(world, thoughtful, n_max, n_chk, n_cap):
     requirements, _, answer = lived(world, thoughtful, n_max, n_chk, n_cap)
-    for one in answer.loop.rounds[1:]:
+    for one in get_loop(answer).rounds[1:]:
         assert facts(one.before) <= facts(one.after)
         assert missing(one.after) <= (missing(one.before) or requirements)
         assert missing(one.after) == requirements - facts(one.after)
@@ -95,7 +95,7 @@ def test_evidence_never_shrinks_and_gaps_never_grow(world, thoughtful, n_max, n_
 def test_what_a_retrieved_snippet_supports_is_evidence_and_nothing_else_is(world, thoughtful, n_max, n_chk, n_cap):
     _, supports, answer = lived(world, thoughtful, n_max, n_chk, n_cap)
     supported, number_of = set(), {}
-    rounds = answer.loop.rounds
+    rounds = get_loop(answer).rounds
     for before, one in pairwise(rounds):
         number_of |= {snippet.number: snippet.id for snippet in before.snippets}
         supported |= {name for snippet in before.snippets for name in supports[snippet.id]}
@@ -108,7 +108,7 @@ def test_what_a_retrieved_snippet_supports_is_evidence_and_nothing_else_is(world
 @settings(max_examples=100)
 def test_once_everything_is_supported_nothing_is_missing_and_the_loop_ends(world, thoughtful, n_max, n_chk, n_cap):
     requirements, supports, answer = lived(world, thoughtful, n_max, n_chk, n_cap)
-    rounds = answer.loop.rounds
+    rounds = get_loop(answer).rounds
     supported = set()
     for before, one in pairwise(rounds):
         supported |= {name for snippet in before.snippets for name in supports[snippet.id]}
@@ -122,8 +122,8 @@ def test_once_everything_is_supported_nothing_is_missing_and_the_loop_ends(world
 def test_with_budget_enough_all_that_memory_supports_is_found(world, n_chk):
     requirements, supports, answer = lived(world, set(), 40, n_chk, 2)
     reachable = set().union(*supports.values())
-    assert facts(answer.loop.rounds[-1].after) == reachable
+    assert facts(get_loop(answer).rounds[-1].after) == reachable
     assert answer.abstained == (not reachable)
     if reachable == requirements:
-        assert missing(answer.loop.rounds[-1].after) == set()
-        assert answer.loop.end_reason is DecisionReason.MODEL
+        assert missing(get_loop(answer).rounds[-1].after) == set()
+        assert get_loop(answer).end_reason is DecisionReason.MODEL

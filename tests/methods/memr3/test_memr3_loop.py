@@ -19,10 +19,10 @@ from memr3_bank import (
 
 from recollect.domain.queries import Scope
 from recollect.domain.recalls import ArmStatus
-from recollect.domain.traces import DecisionReason, LoopDecision, TrackerState
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidReply
 from recollect.methods.memr3.loop import NO_ROOM, is_scope_empty
+from recollect.methods.memr3.trace import DecisionReason, LoopDecision, TrackerState, get_loop
 
 PIECES = [piece(id_, f"This is {id_}.") for id_ in "abcdefgh"]
 KNOWN = found("It is known.", 1)
@@ -56,14 +56,14 @@ async def test_the_papers_example_of_two_pups():
     shelf = Shelf(TOBY, ANOTHER, NAMED)
     built = parts(shelf, *FIGURE_1)
     answer = await reason(built, query(ASKED, limit=2))
-    assert decided(answer.loop) == [
+    assert decided(get_loop(answer)) == [
         ("retrieve", "start"),
         ("retrieve", "model"),
         ("reflect", "model"),
         ("answer", "model"),
     ]
     assert [one.text for one in shelf.queries] == [ASKED, f"{ASKED} Buddy adoption date"]
-    assert [ids(one.snippets) for one in answer.loop.rounds] == [["toby", "another"], ["named"], [], []]
+    assert [ids(one.snippets) for one in get_loop(answer).rounds] == [["toby", "another"], ["named"], [], []]
     assert answer.text == "Three months."
     assert [one.id for one in answer.citations] == ["toby", "another"]
     assert [one.operation for one in built.model.prompts] == ["memr3.generate"] * 3 + ["memr3.answer"]
@@ -96,7 +96,7 @@ IN_2022 = concluded("In 2022.", 1)
 
 async def test_a_year_is_an_answer_where_the_model_says_that_nothing_is_missing():
     answer = await reason(parts(Shelf(SUNRISE, *OTHERS), settle("2022", YEAR), IN_2022))
-    assert decided(answer.loop) == [("retrieve", "start"), ("answer", "model")]
+    assert decided(get_loop(answer)) == [("retrieve", "start"), ("answer", "model")]
     assert (answer.text, answer.abstained) == ("In 2022.", False)
 
 
@@ -112,21 +112,21 @@ def insisting(finer):
 
 async def test_a_year_ends_the_loop_where_a_finer_time_was_looked_for_in_vain():
     answer = await reason(parts(Shelf(SUNRISE, *OTHERS), insisting(True)))
-    assert decided(answer.loop) == [("retrieve", "start"), ("retrieve", "model"), ("answer", "precision")]
+    assert decided(get_loop(answer)) == [("retrieve", "start"), ("retrieve", "model"), ("answer", "precision")]
     assert (answer.text, answer.abstained) == ("In 2022.", False)
-    assert answer.loop.rounds[-1].after.gaps == (gap("the day of the painting", finer=True),)
+    assert get_loop(answer).rounds[-1].after.gaps == (gap("the day of the painting", finer=True),)
 
 
 @pytest.mark.parametrize(("finer", "settles"), [(True, False), (False, True)])
 async def test_as_the_paper_tells_it_the_budget_is_used_up_and_the_answer_is_the_year(finer, settles):
     built = parts(Shelf(SUNRISE, *OTHERS), insisting(finer))
     answer = await reason(built, settles=settles)
-    assert decided(answer.loop) == [
+    assert decided(get_loop(answer)) == [
         ("retrieve", "start"),
         *[("retrieve", "model")] * 4,
         ("answer", "budget"),
     ]
-    assert answer.loop.end_reason is DecisionReason.BUDGET
+    assert get_loop(answer).end_reason is DecisionReason.BUDGET
     assert (answer.text, len(built.model.prompts)) == ("In 2022.", 6)
 
 
@@ -140,7 +140,7 @@ async def test_a_finer_time_that_is_found_is_taken():
         concluded("On 7 May 2022.", 2),
     )
     answer = await reason(built, query(limit=1))
-    assert decided(answer.loop)[-1] == ("answer", "model")
+    assert decided(get_loop(answer))[-1] == ("answer", "model")
     assert answer.text == "On 7 May 2022."
 
 
@@ -152,7 +152,7 @@ async def test_what_was_seen_and_what_the_caller_leaves_out_is_masked():
     built = parts(shelf, retrieve("more", KNOWN), retrieve("more still", KNOWN), settle("x", KNOWN), concluded("x", 1))
     asked = query(scope=Scope(exclude=frozenset({"b"}), speakers=("Ada",)))
     answer = await reason(built, asked, n_chk=2)
-    assert [ids(one.snippets) for one in answer.loop.rounds] == [["a", "c"], ["d", "e"], ["f", "g"], []]
+    assert [ids(one.snippets) for one in get_loop(answer).rounds] == [["a", "c"], ["d", "e"], ["f", "g"], []]
     assert [sorted(one.scope.exclude) for one in shelf.queries] == [["b"], ["a", "b", "c"], ["a", "b", "c", "d", "e"]]
     assert {(one.limit, one.scope.speakers, one.now) for one in shelf.queries} == {(2, ("Ada",), asked.now)}
     assert ids(answer.evidence) == ["a", "c", "d", "e", "f", "g"]
@@ -164,7 +164,7 @@ async def test_a_retriever_that_does_not_mask_is_told_of_and_brings_nothing_twic
     )
     answer = await reason(built)
     assert ids(answer.evidence) == list("abcde")
-    assert decided(answer.loop)[2] == ("reflect", "empty")
+    assert decided(get_loop(answer))[2] == ("reflect", "empty")
     (note,) = answer.receipt.notes
     assert note.endswith("5 snippets were dropped")
 
@@ -208,8 +208,8 @@ async def test_after_an_empty_retrieval_the_model_reflects_and_is_free_again():
         concluded("x", 1),
     )
     answer = await reason(built)
-    assert decided(answer.loop)[1:] == [("retrieve", "model"), ("reflect", "empty"), ("answer", "model")]
-    assert answer.loop.rounds[2].wanted is LoopDecision.ANSWER
+    assert decided(get_loop(answer))[1:] == [("retrieve", "model"), ("reflect", "empty"), ("answer", "model")]
+    assert get_loop(answer).rounds[2].wanted is LoopDecision.ANSWER
     prompts = [prompt.text for prompt in built.model.prompts]
     assert prompts[1].endswith("The only decision open now is reflect, since the last retrieval found nothing new.")
     assert prompts[2].endswith("Decisions open now: retrieve, reflect, answer.")
@@ -221,7 +221,7 @@ async def test_after_enough_reflections_it_retrieves_by_what_is_missing(cap):
     shelf = Shelf(*PIECES)
     built = parts(shelf, *thoughts, settle("x", KNOWN), concluded("x", 1))
     answer = await reason(built, query("Where?"), n_cap=cap, n_max=9)
-    assert decided(answer.loop)[1:] == [
+    assert decided(get_loop(answer))[1:] == [
         *[("reflect", "model")] * cap,
         ("retrieve", "streak"),
         ("answer", "model"),
@@ -238,7 +238,7 @@ async def test_the_budget_holds(most):
     answer = await reason(built, n_max=most)
     assert len(built.model.prompts) == most + 1
     assert len(built.retriever.queries) == most
-    assert answer.loop.rounds[-1].why is DecisionReason.BUDGET
+    assert get_loop(answer).rounds[-1].why is DecisionReason.BUDGET
     assert built.model.prompts[-2].text.endswith("answer, since the budget of iterations is used up.")
     assert "<draft>" not in built.model.prompts[-1].text
 
@@ -250,7 +250,8 @@ async def test_each_iteration_is_told_when_it_is_over_with_all_that_belongs_to_i
     heard = []
     built = parts(Shelf(TOBY, ANOTHER, NAMED), *FIGURE_1)
     answer = await reason(built, query(ASKED, limit=2), follow=heard.append)
-    assert tuple(heard) == answer.loop.rounds
+    *heard, end = heard
+    assert (tuple(heard), end) == (get_loop(answer).rounds, get_loop(answer).conclusion)
     start, second, third, last = heard
     assert (start.number, start.before, start.after, start.usage) == (0, TrackerState(), TrackerState(), Usage())
     assert (start.query, second.query, third.query) == (ASKED, f"{ASKED} Buddy adoption date", "")
@@ -265,7 +266,7 @@ async def test_each_iteration_is_told_when_it_is_over_with_all_that_belongs_to_i
         "Three months.",
     )
     assert [one.usage.calls for one in heard] == [0, 1, 1, 1]
-    spent = sum((one.usage for one in heard), answer.loop.usage)
+    spent = sum((one.usage for one in heard), end.usage)
     assert spent == built.model.usage == answer.receipt.usage
 
 
@@ -288,7 +289,7 @@ async def test_the_story():
         ("answer", "nothing is missing; to be answered"),
         ("conclude", "So it says."),
     ]
-    spent = answer.loop.rounds[1].usage
+    spent = get_loop(answer).rounds[1].usage
     assert answer.trace[1].detail.endswith(f"({spent.tokens_in + spent.tokens_out:,} tokens)")
 
 
@@ -306,7 +307,7 @@ async def test_over_a_real_bank_nothing_comes_twice():
     async with bank(*texts) as (store, retriever):
         replies = (retrieve("sunrise", KNOWN), retrieve("painting", KNOWN), settle("x", KNOWN), concluded("x", 1))
         answer = await reason(parts(retriever, *replies), reader=store)
-    assert [len(one.snippets) for one in answer.loop.rounds] == [5, 5, 2, 0]
+    assert [len(one.snippets) for one in get_loop(answer).rounds] == [5, 5, 2, 0]
     assert len(set(ids(answer.evidence))) == 12
 
 
@@ -316,7 +317,7 @@ async def test_where_nothing_is_in_scope_no_model_is_asked(scope):
         built = parts(retriever)
         answer = await reason(built, query(scope=scope), reader=store)
     assert (answer.text, answer.abstained, answer.evidence) == ("Memory holds nothing on this.", True, ())
-    assert (built.model.prompts, answer.loop.end_reason, len(answer.loop.rounds)) == ([], None, 1)
+    assert (built.model.prompts, get_loop(answer).end_reason, len(get_loop(answer).rounds)) == ([], None, 1)
 
 
 async def test_what_another_query_might_find_is_looked_for():

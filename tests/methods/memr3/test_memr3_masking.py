@@ -9,7 +9,7 @@ from memr3_bank import AT, EMBEDDER, concluded, found, parts, query, reason, ret
 from recollect import Message
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Scope
-from recollect.domain.traces import DecisionReason
+from recollect.methods.memr3.trace import DecisionReason, get_loop
 from recollect.recall.pipeline import TemprRetriever
 from recollect.retain.encode import TurnEncoder
 from recollect.store.sqlite.folder import SqliteFolder
@@ -68,13 +68,13 @@ async def test_no_snippet_comes_twice_and_k_come_while_k_are_unseen(part):
         built = parts(retriever, seeking(luck))
         answer = await reason(built, asked, reader=store, n_max=luck.randint(1, 5), n_chk=k, settles=False)
         left = {turn.id for turn in unseen}
-        for came in ([snippet.id for snippet in one.snippets] for one in answer.loop.rounds if one.query):
+        for came in ([snippet.id for snippet in one.snippets] for one in get_loop(answer).rounds if one.query):
             assert len(came) == min(k, len(left)), f"bank {at}: {len(came)} of {k} came, {len(left)} were unseen"
             assert set(came) <= left, f"bank {at}: {set(came) - left} had been seen or left out"
             left -= set(came)
             retrievals += 1
             dry += not came
-        assert answer.loop.end_reason in (DecisionReason.BUDGET, None)
+        assert get_loop(answer).end_reason in (DecisionReason.BUDGET, None)
         masked += bool(scope.exclude)
     await folder.close()
     assert (retrievals > BANKS // PARTS * 2, dry > 10, masked > 20) == (True, True, True), (retrievals, dry, masked)

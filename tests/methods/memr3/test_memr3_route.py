@@ -5,11 +5,11 @@ from itertools import product
 import pytest
 from memr3_bank import found, gap, piece
 
-from recollect.domain.traces import DECISION_REASONS, DecisionReason, LoopDecision, Snippet, TrackerState
 from recollect.errors import InvalidInput
 from recollect.methods.memr3.router import decide, find_forced_decision, list_open_decisions, render_directive
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.state import LoopState
+from recollect.methods.memr3.trace import DECISION_REASONS, DecisionReason, LoopDecision, Snippet, TrackerState
 
 SNIPPET = Snippet(number=1, evidence=piece("a", "Ada paints."), shown="[1] Ada paints.")
 SETTINGS = LoopSettings(n_max=4, n_cap=2)

@@ -3,8 +3,8 @@
 import pytest
 from memr3_bank import found, gap, piece, reflect, retrieve, settle
 
-from recollect.domain.traces import Finding, Gap, LoopDecision, Snippet, TrackerState
 from recollect.methods.memr3.state import LoopState, apply_reflection, apply_retrieval, build_query_text, drop_seen
+from recollect.methods.memr3.trace import Finding, Gap, LoopDecision, Snippet, TrackerState
 from recollect.methods.memr3.tracker import GenerationReply, apply_generation, require_known_snippets
 
 START = LoopState(question="When did Ada paint?", mask=frozenset({"hidden"}))

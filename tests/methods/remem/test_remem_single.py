@@ -33,8 +33,8 @@ async def test_one_retrieval_and_one_generation():
     assert answer.text == "Ada"
     assert [one.id for one in answer.citations] == [answer.evidence[3].id] == ["f3"]
     assert [one.action for one in answer.trace] == ["semantic_retrieve", "conclude"]
-    assert answer.trace[0].detail == "3 of 3 gists, 5 of 5 facts"
-    assert heard == [answer.trace[0]]
+    assert answer.trace[0].result == "3 of 3 gists, 5 of 5 facts"
+    assert tuple(heard) == answer.trace
     assert answer.receipt.usage == model.usage
 
 

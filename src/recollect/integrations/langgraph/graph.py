@@ -22,7 +22,6 @@ from recollect.app.models import ModelArgument, choose_model
 from recollect.domain.answers import Answer
 from recollect.domain.queries import Query
 from recollect.domain.recalls import Recall
-from recollect.domain.traces import DecisionReason, LoopDecision, LoopRound
 from recollect.domain.usage import Usage
 from recollect.errors import ModelError, RecallFailed
 from recollect.integrations.answering import EMPTY_READER
@@ -33,6 +32,7 @@ from recollect.methods.memr3.answer import conclude
 from recollect.methods.memr3.loop import RetrievalLoop, is_scope_empty
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.state import LoopState, apply_reflection
+from recollect.methods.memr3.trace import DecisionReason, LoopDecision, LoopRound
 from recollect.methods.memr3.tracker import GenerationReply, apply_generation
 from recollect.models.language import LanguageModel, Reply
 from recollect.ports import Retriever, ignore_event

@@ -8,28 +8,27 @@ from typing import Final
 
 from recollect.answering.answers import abstain_without_evidence, build_receipt, collect_recall_notes
 from recollect.answering.evidence import GatheredEvidence, gather_evidence
-from recollect.domain.answers import Answer, AnswerReceipt, Route, RouteTaken, Step
+from recollect.domain.answers import Answer, AnswerReceipt, Step, TraceStep
 from recollect.domain.queries import Query
 from recollect.domain.recalls import Evidence, Recall
 from recollect.errors import ModelError, RecallFailed
 from recollect.methods.default.first_pass import SECTIONS, FirstPassReply, build_first_prompt, require_known_numbers
 from recollect.methods.default.passages import EvidenceFirstRouter
 from recollect.methods.default.recording import MeteredModel, RecordingRetriever
-from recollect.methods.default.routing import FailedRoute, choose_route, describe_route, fallback_route
+from recollect.methods.default.routing import FailedRoute, Route, RouteTaken, choose_route, fallback_route
 from recollect.methods.default.settings import DefaultSettings
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.emem.answer import Reconstructor
 from recollect.methods.emem.router import Router
 from recollect.methods.memr3.answer import LoopResponder
 from recollect.methods.memr3.loop import InitialRetrieval
-from recollect.methods.memr3.loop_steps import describe_round as told_round
 from recollect.methods.memr3.tracker import GenerationReply
 from recollect.methods.recmem.neighbours import add_neighbours
 from recollect.models.language import Reply
-from recollect.ports import AnswerEvent, Listener, Response, ignore_event
+from recollect.ports import Listener, Response, ignore_event
 from recollect.store.protocol import StoreReader
 
-ROUTE_FAILED: Final = "the route {way} failed: {failure}"
+ROUTE_FAILED: Final = "the route {route} failed: {failure}"
 NO_ROOM: Final = "the evidence found does not fit into max_tokens"
 
 
@@ -100,17 +99,16 @@ class AnswerRun:
     settings: DefaultSettings
     model: MeteredModel
     began: float
-    steps: list[Step] = field(default_factory=list)
-    routes: list[RouteTaken] = field(default_factory=list)
+    steps: list[TraceStep] = field(default_factory=list)
     recalls: list[Recall] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     async def run(self) -> Answer:
         """Return the answer of the first pass, or of the route that the first pass leads to."""
         gathered = await self._gather_evidence()
+        self._record_step(gathered.describe())
         if not gathered.entries:
             return _abstain(gathered, self.began)
-        self._record_event(gathered.describe())
         first = await self._ask_first_pass(gathered)
         return await self._follow_route(
             first, choose_route(first.value, await self._find_passages_obstacle(first.value))
@@ -134,7 +132,8 @@ class AnswerRun:
 
         asked = time.perf_counter()
         reply = await self.model.generate(build_first_prompt(self.query, gathered), FirstPassReply, check=check)
-        self._record_event(Step(action="answer", detail=reply.value.reasoning, seconds=time.perf_counter() - asked))
+        seconds = time.perf_counter() - asked
+        self._record_step(Step(action="answer", detail=reply.value.reasoning, seconds=seconds, usage=reply.usage))
         self.notes.extend(reply.notes)
         return FirstPassResult(gathered=gathered, reply=reply)
 
@@ -145,19 +144,18 @@ class AnswerRun:
 
     async def _follow_route(self, first: FirstPassResult, taken: RouteTaken) -> Answer:
         """Return the answer of a route. If the route leads to no answer, return the answer of the next one."""
-        self.routes.append(taken)
-        self._record_event(describe_route(taken))
+        self._record_step(taken)
         try:
-            answer = await self._try_route(taken.way, first)
+            answer = await self._try_route(taken.route, first)
         except (ModelError, RecallFailed) as exc:
             failure = f"{type(exc).__name__}: {exc}"
-            self.notes.append(ROUTE_FAILED.format(way=taken.way, failure=failure))
-            after = fallback_route(first.value, FailedRoute(way=taken.way, failure=failure))
+            self.notes.append(ROUTE_FAILED.format(route=taken.route, failure=failure))
+            after = fallback_route(first.value, FailedRoute(route=taken.route, failure=failure))
             if after is None:
                 raise
         else:
-            in_vain = taken.way is Route.PASSAGES and answer.abstained  # a loop includes the first pass
-            after = fallback_route(first.value, FailedRoute(way=taken.way)) if in_vain else None
+            in_vain = taken.route is Route.PASSAGES and answer.abstained  # a loop includes the first pass
+            after = fallback_route(first.value, FailedRoute(route=taken.route)) if in_vain else None
             if after is None:
                 return self._complete_answer(answer)
         return await self._follow_route(first, after)
@@ -166,9 +164,7 @@ class AnswerRun:
         """Return the answer of one route. Its steps and recalls are kept, even if the route fails."""
         if chosen is Route.SUFFICES:
             return self._answer_from_first_pass(first)
-        before = len(self.steps)
         answer = await (self._answer_by_loop(first) if chosen is Route.LOOP else self._answer_by_passages(first))
-        self.steps[before:] = answer.trace
         self.notes.extend(answer.receipt.notes)
         return answer
 
@@ -192,7 +188,7 @@ class AnswerRun:
             reply=first.generated,
         )
         responder = LoopResponder(self._metered_components(), self.settings.loop)
-        return await responder.answer(self.query, self.reader, self._record_event, begun)
+        return await responder.answer(self.query, self.reader, self._record_step, begun)
 
     async def _answer_by_passages(self, first: FirstPassResult) -> Answer:
         """Run E-mem's assistants and master over segments with the evidence and over further segments."""
@@ -204,7 +200,7 @@ class AnswerRun:
             record=self.recalls.append,
         )
         responder = Reconstructor(self._metered_components(), self.settings.reading, router=router)
-        return (await responder.respond(self.query, self.reader, self._record_event)).answer
+        return (await responder.respond(self.query, self.reader, self._record_step)).answer
 
     def _build_router(self) -> Router:
         return Router(self.parts, self.settings.route)
@@ -215,10 +211,10 @@ class AnswerRun:
     def _recording_retriever(self) -> RecordingRetriever:
         return RecordingRetriever(self.parts.retriever, self.recalls.append)
 
-    def _record_event(self, event: AnswerEvent) -> None:
-        """Record an event as a step, and pass it to the listener."""
-        self.steps.append(event if isinstance(event, Step) else told_round(event))
-        self.follow(event)
+    def _record_step(self, step: TraceStep) -> None:
+        """Record a step, and pass it to the listener."""
+        self.steps.append(step)
+        self.follow(step)
 
     def _complete_answer(self, answer: Answer) -> Answer:
         """Return the answer with everything that was done for it, including routes that led to no answer."""
@@ -230,7 +226,7 @@ class AnswerRun:
             seconds=time.perf_counter() - self.began,
             notes=tuple(dict.fromkeys((*collect_recall_notes(self.recalls), *self.notes))),
         )
-        return replace(answer, trace=tuple(self.steps), receipt=receipt, ways=tuple(self.routes))
+        return replace(answer, trace=tuple(self.steps), receipt=receipt)
 
 
 def _abstain(gathered: GatheredEvidence, began: float) -> Answer:

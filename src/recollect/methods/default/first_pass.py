@@ -11,7 +11,7 @@ from recollect.answering.answers import CitedReply, render_request
 from recollect.answering.evidence import RAW_WORDS_EXPLAINED, GatheredEvidence, SectionLayout
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.queries import Query
-from recollect.domain.traces import Finding, Gap
+from recollect.methods.memr3.trace import Finding, Gap
 from recollect.methods.memr3.tracker import GenerationReply
 from recollect.models.language import ModelRole, Prompt
 from recollect.text.fencing import DATA_RULE

@@ -1,20 +1,87 @@
-"""Decide which route a question takes after its first pass. Values in, values out."""
+"""Decide which route a question takes after its first pass. Values in, values out. Routes are steps of the trace."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Final
 
 from recollect.answering.evidence import join_lines
-from recollect.domain.answers import ROUTE_REASONS, Route, RouteReason, RouteTaken, Step
-from recollect.domain.traces import TrackerState
+from recollect.domain.answers import Answer, TraceLine
+from recollect.domain.usage import Usage
 from recollect.methods.default.first_pass import FirstPassReply
+from recollect.methods.memr3.trace import TrackerState
+
+
+class Route(StrEnum):
+    """The routes that the default recipe can take after its first pass over the evidence."""
+
+    SUFFICES = "suffices"
+    LOOP = "loop"
+    PASSAGES = "passages"
+
+
+class RouteReason(StrEnum):
+    """The reasons for choosing a route."""
+
+    COMPLETE = "complete"
+    PRECISION = "precision"
+    GAP = "gap"
+    ABSTAINED = "abstained"
+    WHOLE = "whole"
+    CLOSED = "closed"
+    IN_VAIN = "in_vain"
+    FAILED = "failed"
+
+
+ROUTE_REASONS: Final = {
+    RouteReason.COMPLETE: "nothing is missing",
+    RouteReason.PRECISION: "nothing is missing but a finer precision than memory may have",
+    RouteReason.GAP: "something is missing",
+    RouteReason.ABSTAINED: (
+        "the evidence does not hold the answer, which is not said before memory was looked through again"
+    ),
+    RouteReason.WHOLE: "the question needs whole passages",
+    RouteReason.CLOSED: "the question needs whole passages, and none can be read",
+    RouteReason.IN_VAIN: "the route before has found nothing",
+    RouteReason.FAILED: "the route before has failed",
+}
+"""The reasons in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteTaken:
+    """A route that was taken, and the reason for it. See :class:`recollect.domain.answers.TraceStep`.
+
+    ``case`` describes the case in words, for example the missing information, or why another route was left.
+    """
+
+    kind: ClassVar[str] = "default.route"
+    action: ClassVar[str] = "route"
+    seconds: ClassVar[float] = 0.0
+    usage: ClassVar[Usage] = Usage()
+    lines: ClassVar[tuple[TraceLine, ...]] = ()
+
+    route: Route
+    reason: RouteReason
+    case: str = ""
+
+    @property
+    def detail(self) -> str:
+        case = f": {self.case}" if self.case else ""
+        return f"{self.route}, since {ROUTE_REASONS[self.reason]}{case}"
+
+
+def list_routes(answer: Answer) -> tuple[RouteTaken, ...]:
+    """Return the routes in the trace of an answer, in the order in which they were taken."""
+    return tuple(step for step in answer.trace if isinstance(step, RouteTaken))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedRoute:
     """A route that led to no answer. ``failure`` says what went wrong. It is "" if the route found nothing."""
 
-    way: Route
+    route: Route
     failure: str = ""
 
 
@@ -32,15 +99,15 @@ def choose_route(first: FirstPassReply, obstacle: str | None) -> RouteTaken:
     missing = "; ".join(join_lines(gap.missing) for gap in first.gaps)
     if first.whole:
         if obstacle is None:
-            return RouteTaken(way=Route.PASSAGES, ground=RouteReason.WHOLE, detail=missing)
-        return RouteTaken(way=Route.LOOP, ground=RouteReason.CLOSED, detail=obstacle)
+            return RouteTaken(route=Route.PASSAGES, reason=RouteReason.WHOLE, case=missing)
+        return RouteTaken(route=Route.LOOP, reason=RouteReason.CLOSED, case=obstacle)
     if first.abstained:
-        return RouteTaken(way=Route.LOOP, ground=RouteReason.ABSTAINED, detail=missing or join_lines(first.answer))
+        return RouteTaken(route=Route.LOOP, reason=RouteReason.ABSTAINED, case=missing or join_lines(first.answer))
     if not first.gaps:
-        return RouteTaken(way=Route.SUFFICES, ground=RouteReason.COMPLETE)
+        return RouteTaken(route=Route.SUFFICES, reason=RouteReason.COMPLETE)
     if TrackerState(evidence=first.findings, gaps=first.gaps).lacks_only_precision:
-        return RouteTaken(way=Route.SUFFICES, ground=RouteReason.PRECISION, detail=missing)
-    return RouteTaken(way=Route.LOOP, ground=RouteReason.GAP, detail=missing)
+        return RouteTaken(route=Route.SUFFICES, reason=RouteReason.PRECISION, case=missing)
+    return RouteTaken(route=Route.LOOP, reason=RouteReason.GAP, case=missing)
 
 
 def fallback_route(first: FirstPassReply, tried: FailedRoute) -> RouteTaken | None:
@@ -48,13 +115,7 @@ def fallback_route(first: FirstPassReply, tried: FailedRoute) -> RouteTaken | No
 
     If the first pass had an answer, that answer stands. If it had none, the loop is still possible after passages.
     """
-    ground = RouteReason.FAILED if tried.failure else RouteReason.IN_VAIN
+    reason = RouteReason.FAILED if tried.failure else RouteReason.IN_VAIN
     if not first.abstained:
-        return RouteTaken(way=Route.SUFFICES, ground=ground, detail=tried.failure)
-    return RouteTaken(way=Route.LOOP, ground=ground, detail=tried.failure) if tried.way is Route.PASSAGES else None
-
-
-def describe_route(taken: RouteTaken) -> Step:
-    """Return a route as a step of the answer's trace."""
-    case = f": {taken.detail}" if taken.detail else ""
-    return Step(action="way", detail=f"{taken.way}, since {ROUTE_REASONS[taken.ground]}{case}", seconds=0.0)
+        return RouteTaken(route=Route.SUFFICES, reason=reason, case=tried.failure)
+    return RouteTaken(route=Route.LOOP, reason=reason, case=tried.failure) if tried.route is Route.PASSAGES else None

@@ -81,7 +81,7 @@ class Reconstructor:
         known = replace(known, notes=(*known.notes, *notes))
         if not quotes:
             return Response(answer=_abstain(known, began))
-        return Response(answer=await self._ask_master(query, known, quotes, began))
+        return Response(answer=await self._ask_master(query, known, quotes, listener, began=began))
 
     async def _run_passes(self, query: Query, reader: StoreReader, follow: Listener) -> ReasoningTrace:
         """Return the results of one pass (equation 7), or of as many passes as the question needs (equation 8)."""
@@ -90,21 +90,23 @@ class Reconstructor:
         )
         if self._settings.mode is Mode.DIRECT:
             return known
+        ending, notes = StopReason.LIMIT, list[str]()
         for _ in range(self._settings.steps - 1):
             known = _report_steps(await self._plan_next(query, known), known, follow)
-            plan = known.plans[-1].value
-            if ending := known.stop_reason_of(plan):
-                return known.with_ending(ending)
-            before = known
+            plan, count = known.plans[-1].value, len(known.quotes)
+            if reason := known.stop_reason_of(plan):
+                ending = reason
+                break
             try:
                 known = _report_steps(await self._run_pass(query, plan.query, reader, known), known, follow)
             except (ModelError, RecallFailed) as exc:  # what the earlier passes have brought still counts
-                return known.with_ending(
-                    StopReason.FAILED, f"pass {len(known.questions) + 1}: {type(exc).__name__}: {exc}"
-                )
-            if len(known.quotes) == len(before.quotes):
-                return known.with_ending(StopReason.CONVERGED)
-        return known.with_ending(StopReason.LIMIT)
+                ending = StopReason.FAILED
+                notes.append(f"pass {len(known.questions) + 1}: {type(exc).__name__}: {exc}")
+                break
+            if len(known.quotes) == count:
+                ending = StopReason.CONVERGED
+                break
+        return _report_steps(known.with_ending(ending, *notes), known, follow)
 
     async def _run_pass(
         self, query: Query, question: str, reader: StoreReader, known: ReasoningTrace
@@ -137,7 +139,9 @@ class Reconstructor:
         step = Step(action="recall", detail=detail, seconds=time.perf_counter() - began)
         return ReasoningTrace(questions=(query.text,), recalls=(recall,), quotes=quotes, steps=(step,))
 
-    async def _ask_master(self, query: Query, known: ReasoningTrace, quotes: Sequence[Quote], began: float) -> Answer:
+    async def _ask_master(
+        self, query: Query, known: ReasoningTrace, quotes: Sequence[Quote], listener: Listener, *, began: float
+    ) -> Answer:
         """Return the master's answer (equation 7)."""
 
         def check(reply: MasterReply) -> None:
@@ -146,7 +150,9 @@ class Reconstructor:
         asked = time.perf_counter()
         prompt = build_answer_prompt(query, quotes, known.reports)
         reply = await self._model.generate(prompt, MasterReply, check=check)
-        step = Step(action="answer", detail=reply.value.trace, seconds=time.perf_counter() - asked)
+        seconds = time.perf_counter() - asked
+        step = Step(action="answer", detail=reply.value.trace, seconds=seconds, usage=reply.usage)
+        listener(step)
         cited = [quotes[number - 1] for number in dict.fromkeys(reply.value.citations)]
         evidence = await asyncio.to_thread(_collect_evidence, known, cited or quotes, query.max_tokens)
         return Answer(
@@ -210,8 +216,7 @@ def _build_receipt(
     known: ReasoningTrace, replies: Sequence[Reply[Any]], began: float, notes: Sequence[str] = ()
 ) -> AnswerReceipt:
     """Return the receipt of the answer. It includes the cost of assistants that found nothing."""
-    failed = (one.error.usage for one in known.reports if one.error is not None)
-    lost = sum((usage for usage in failed if isinstance(usage, Usage)), Usage())
+    lost = sum((one.usage for one in known.reports if one.error is not None), Usage())
     return build_receipt(known.recalls, replies, began, (*known.notes, *notes), failed_usage=lost)
 
 

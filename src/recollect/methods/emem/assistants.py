@@ -6,14 +6,51 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from recollect.domain.answers import Step
+from recollect.domain.answers import TraceLine
 from recollect.domain.queries import Query
+from recollect.domain.usage import Usage
 from recollect.errors import InvalidReply, ModelError
 from recollect.methods.emem.prompts import AssistantReply, build_assist_prompt
 from recollect.methods.emem.quotes import Quote, verify_quotes
 from recollect.methods.emem.segment_view import SegmentView
 from recollect.models.language import LanguageModel, Reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentReading:
+    """A reading of a segment by an assistant. See :class:`recollect.domain.answers.TraceStep`.
+
+    ``quotes`` are the words that the assistant has quoted, and ``inference`` is its conclusion from them. ``dropped``
+    counts quotes that are not in the segment. ``failure`` is the name of the error if the segment was not read.
+    """
+
+    kind: ClassVar[str] = "emem.reading"
+    action: ClassVar[str] = "assist"
+    lines: ClassVar[tuple[TraceLine, ...]] = ()
+
+    segment: int
+    quotes: tuple[str, ...]
+    dropped: int
+    inference: str
+    failure: str
+    usage: Usage
+    seconds: float
+
+    @property
+    def detail(self) -> str:
+        return f"segment {self.segment}: {self._describe()}"
+
+    def _describe(self) -> str:
+        if self.failure:
+            return f"not read ({self.failure})"
+        if not self.quotes and not self.dropped:
+            return "nothing on this"
+        told = [_count_quotes(len(self.quotes))]
+        if self.dropped:
+            told.append(f"{self.dropped} dropped, not in it")
+        return "; ".join([*told, *([self.inference] if self.inference else [])])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +72,25 @@ class AssistantReport:
         """Return the assistant's conclusion from its quotes. It is empty if no quote is left to support it."""
         return self.reply.value.inference.strip() if self.reply and self.quotes else ""
 
-    def step(self) -> Step:
+    @property
+    def usage(self) -> Usage:
+        """Return the cost of the call, also if it failed."""
+        if self.reply is not None:
+            return self.reply.usage
+        failed = None if self.error is None else self.error.usage
+        return failed if isinstance(failed, Usage) else Usage()
+
+    def step(self) -> SegmentReading:
         """Return the assistant's work as a step of the trace."""
-        return Step(action="assist", detail=f"segment {self.segment}: {self._describe()}", seconds=self.seconds)
+        return SegmentReading(
+            segment=self.segment,
+            quotes=tuple(quote.words for quote in self.quotes),
+            dropped=self.dropped,
+            inference=self.inference,
+            failure="" if self.error is None else type(self.error).__name__,
+            usage=self.usage,
+            seconds=self.seconds,
+        )
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on the problems of this assistant."""
@@ -46,16 +99,6 @@ class AssistantReport:
         end = f"of segment {self.segment} {'is' if self.dropped == 1 else 'are'} not in it, and dropped"
         dropped = (f"{_count_quotes(self.dropped)} {end}",) if self.dropped else ()
         return (*dropped, *(self.reply.notes if self.reply else ()))
-
-    def _describe(self) -> str:
-        if self.error is not None:
-            return f"not read ({type(self.error).__name__})"
-        if not self.quotes and not self.dropped:
-            return "nothing on this"
-        told = [_count_quotes(len(self.quotes))]
-        if self.dropped:
-            told.append(f"{self.dropped} dropped, not in it")
-        return "; ".join([*told, *([self.inference] if self.inference else [])])
 
 
 async def ask_assistants(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from recollect.answering.evidence import join_lines
-from recollect.domain.answers import Step
+from recollect.domain.answers import Step, TraceStep
 from recollect.domain.recalls import Recall
 from recollect.methods.emem.activation import ActivatedSegment
 from recollect.methods.emem.assistants import AssistantReport
@@ -41,11 +41,16 @@ class ReasoningTrace:
     reports: tuple[AssistantReport, ...] = ()
     quotes: tuple[Quote, ...] = ()
     plans: tuple[Reply[PassPlan], ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[TraceStep, ...] = ()
     notes: tuple[str, ...] = ()
 
     def with_pass(
-        self, question: str, recall: Recall, read: ActivatedReadings, assisted: Sequence[AssistantReport], step: Step
+        self,
+        question: str,
+        recall: Recall,
+        read: ActivatedReadings,
+        assisted: Sequence[AssistantReport],
+        step: TraceStep,
     ) -> ReasoningTrace:
         """Return the results together with those of one more pass (the aggregation of equation 8)."""
         return replace(
@@ -65,7 +70,7 @@ class ReasoningTrace:
         return replace(
             self,
             plans=(*self.plans, plan),
-            steps=(*self.steps, Step(action="plan", detail=told.strip(), seconds=seconds)),
+            steps=(*self.steps, Step(action="plan", detail=told.strip(), seconds=seconds, usage=plan.usage)),
             notes=(*self.notes, *plan.notes),
         )
 

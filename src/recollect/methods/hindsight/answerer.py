@@ -48,12 +48,12 @@ class Answerer:
         """Recall evidence, and answer from it. If nothing is found, no model is called."""
         began = time.perf_counter()
         gathered = await gather_networks(query, reader, self._parts.retriever, self._settings.evidence)
+        listener(gathered.describe())
         if not gathered.entries:
             return Response(answer=abstain_without_evidence(gathered, began))
-
-        listener(gathered.describe())
+        prompt = build_answer_prompt(query, gathered)
         answer = await generate_answer(
-            gathered, build_answer_prompt(query, gathered), AnswererReply, self._parts.model, began
+            gathered, prompt, AnswererReply, self._parts.model, listener=listener, began=began
         )
         return Response(answer=answer)
 

@@ -14,15 +14,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
+from recollect.domain.answers import TraceLine
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import EntityKind
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.opinions import Assessment, Opinion, OpinionStep
+from recollect.domain.usage import Usage
 from recollect.methods.dependencies import Dependencies
 from recollect.retain.index_items import ItemDraft, index_items
 from recollect.retain.link import LinkSettings
@@ -54,7 +56,16 @@ class OpinionSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpinionChange:
-    """The next step of an opinion, or its first. ``entities`` are names, and ``evidence`` are ids of items."""
+    """The next step of an opinion, or its first. ``entities`` are names, and ``evidence`` are ids of items.
+
+    If an answer changes the opinion, this is a step of its trace (:class:`recollect.domain.answers.TraceStep`).
+    """
+
+    kind: ClassVar[str] = "hindsight.opinion"
+    action: ClassVar[str] = "opinion"
+    seconds: ClassVar[float] = 0.0
+    usage: ClassVar[Usage] = Usage()
+    lines: ClassVar[tuple[TraceLine, ...]] = ()
 
     opinion: str
     text: str
@@ -62,6 +73,10 @@ class OpinionChange:
     assessment: Assessment
     evidence: tuple[str, ...]
     entities: tuple[str, ...] = ()
+
+    @property
+    def detail(self) -> str:
+        return f"{self.assessment.value}: {self.text} ({self.confidence:.2f})"
 
 
 PlanOpinions = Callable[[Sequence[Opinion]], Sequence[OpinionChange]]

@@ -10,11 +10,12 @@ from typing import ClassVar, Final
 
 from recollect.answering.answers import abstain_without_evidence, build_receipt, render_request, require_answer
 from recollect.answering.evidence import GatheredEvidence, join_lines
-from recollect.domain.answers import Answer, Step
+from recollect.domain.answers import Answer, Step, TraceStep
 from recollect.domain.banks import Profile
 from recollect.domain.changes import Changeset
 from recollect.domain.opinions import Assessment, Opinion
 from recollect.domain.queries import Query
+from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.hindsight.disposition import verbalize_disposition
@@ -137,21 +138,25 @@ class Reflector:
         """Reflect. The changes store the opinions that were formed or revised."""
         began = time.perf_counter()
         gathered = await gather_networks(query, reader, self._parts.retriever, self._settings.evidence)
+        gathering = gathered.describe()
+        listener(gathering)
         if not gathered.entries:
             return Response(answer=abstain_without_evidence(gathered, began))
-        listener(gathered.describe())
         asked_at = time.perf_counter()
         prompt = build_reflect_prompt(query, gathered, await read_profile(reader))
         reply = await self._parts.model.generate(prompt, ReflectReply, check=partial(require_sound_reply, gathered))
         reflected, seconds = reply.value, time.perf_counter() - asked_at
         thoughts = [ground_opinion(formed, gathered) for formed in reflected.opinions]
         steps = plan_changes(await load_opinions(reader) if thoughts else [], thoughts, self._settings)
+        trace: list[TraceStep] = [gathering, _describe_reflection(reflected, reply.usage, seconds), *steps]
+        for step in trace[1:]:
+            listener(step)
         answer = Answer(
             text=reflected.answer,
             abstained=reflected.abstained,
             citations=gathered.cite(reflected.citations),
             evidence=tuple(entry.evidence for entry in gathered.entries),
-            trace=(gathered.describe(), _describe_reflection(reflected, seconds), *map(_describe_change, steps)),
+            trace=tuple(trace),
             receipt=build_receipt(gathered.recalls, [reply], began),
             opinions=tuple(step.opinion for step in steps),
         )
@@ -245,13 +250,9 @@ def _make_change(
     )
 
 
-def _describe_reflection(reflected: ReflectReply, seconds: float) -> Step:
+def _describe_reflection(reflected: ReflectReply, usage: Usage, seconds: float) -> Step:
     cited = f"{len(reflected.citations)} entries cited, {len(reflected.opinions)} opinions stated"
-    return Step(action="reflect", detail=cited, seconds=seconds)
-
-
-def _describe_change(step: OpinionChange) -> Step:
-    return Step(action="opinion", detail=f"{step.assessment.value}: {step.text} ({step.confidence:.2f})", seconds=0.0)
+    return Step(action="reflect", detail=cited, seconds=seconds, usage=usage)
 
 
 _TASK: Final = f"""{SECTIONS_EXPLAINED}

@@ -10,14 +10,12 @@ from recollect.answering.answers import NOTHING_FOUND, CitedReply, build_receipt
 from recollect.answering.evidence import join_lines
 from recollect.domain.answers import Answer, AnswerReceipt, Citation, cite
 from recollect.domain.queries import Query
-from recollect.domain.traces import LoopTrace
-from recollect.domain.usage import Usage
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.memr3.loop import InitialRetrieval, RetrievalLoop
-from recollect.methods.memr3.loop_steps import describe_rounds
 from recollect.methods.memr3.prompts import build_answer_prompt
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.state import LoopState
+from recollect.methods.memr3.trace import LoopConclusion
 from recollect.models.language import Reply
 from recollect.ports import Listener, Response, ignore_event
 from recollect.store.protocol import StoreReader
@@ -48,7 +46,7 @@ class LoopResponder:
     async def answer(
         self, query: Query, reader: StoreReader, follow: Listener = ignore_event, begun: InitialRetrieval | None = None
     ) -> Answer:
-        """Return the answer. ``follow`` receives each iteration at its end.
+        """Return the answer. ``follow`` receives each iteration at its end, and the conclusion.
 
         ``begun`` is a first retrieval that was already made, with the model's reply to it.
 
@@ -78,21 +76,20 @@ async def conclude(loop: RetrievalLoop, state: LoopState, *, began: float) -> An
     """
     concluding = time.perf_counter()
     reply = await _ask_model(loop, state) if state.known.evidence else None
-    said, usage = (_abstain(state), Usage()) if reply is None else (reply.value, reply.usage)
-    trace = LoopTrace(
-        question=loop.query.text,
-        rounds=tuple(loop.rounds),
-        conclusion=None if reply is None else said.reasoning,
-        usage=usage,
-        seconds=time.perf_counter() - concluding,
+    said = _abstain(state) if reply is None else reply.value
+    conclusions = (
+        []
+        if reply is None
+        else [LoopConclusion(reasoning=said.reasoning, usage=reply.usage, seconds=time.perf_counter() - concluding)]
     )
+    for step in conclusions:
+        loop.follow(step)
     return Answer(
         text=said.answer,
         abstained=said.abstained,
         citations=_cite_snippets(state, said),
         evidence=tuple(snippet.evidence for snippet in state.all_snippets),
-        trace=describe_rounds(trace),
-        loop=trace,
+        trace=(*loop.rounds, *conclusions),
         receipt=_build_receipt(loop, reply, began),
     )
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from recollect.domain.queries import Query
 from recollect.domain.recalls import ArmStatus, Evidence, Recall
-from recollect.domain.traces import DecisionReason, LoopDecision, LoopRound
 from recollect.domain.usage import Usage
 from recollect.errors import ModelError, RecallFailed
 from recollect.methods.memr3.prompts import build_generate_prompt
@@ -16,6 +15,7 @@ from recollect.methods.memr3.router import decide
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.snippets import number_snippets
 from recollect.methods.memr3.state import LoopState, apply_reflection, apply_retrieval, build_query_text, drop_seen
+from recollect.methods.memr3.trace import DecisionReason, LoopDecision, LoopRound
 from recollect.methods.memr3.tracker import GenerationReply, apply_generation, require_known_snippets
 from recollect.models.language import LanguageModel, Reply
 from recollect.ports import Listener, Retriever

@@ -8,11 +8,10 @@ from typing import Final
 from recollect.answering.answers import render_present
 from recollect.answering.evidence import indent_lines, join_lines
 from recollect.domain.queries import Query
-from recollect.domain.traces import Finding
-from recollect.methods.memr3.loop_steps import format_numbers
 from recollect.methods.memr3.router import render_directive
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.state import LoopState
+from recollect.methods.memr3.trace import Finding, format_numbers
 from recollect.models.language import ModelRole, Prompt
 from recollect.text.fencing import DATA_RULE, fence_text
 

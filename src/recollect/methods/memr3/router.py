@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recollect.domain.traces import DECISION_REASONS, DecisionReason, LoopDecision
 from recollect.methods.memr3.settings import LoopSettings
 from recollect.methods.memr3.state import LoopState
+from recollect.methods.memr3.trace import DECISION_REASONS, DecisionReason, LoopDecision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

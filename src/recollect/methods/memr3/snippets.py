@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from recollect.answering.evidence import describe_source, indent_lines, render_with_times
 from recollect.domain.recalls import Evidence
-from recollect.domain.traces import Snippet
+from recollect.methods.memr3.trace import Snippet
 from recollect.text.time_expressions import describe_interval
 
 

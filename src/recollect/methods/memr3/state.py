@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from recollect.domain.recalls import Evidence
-from recollect.domain.traces import LoopDecision, Snippet, TrackerState
+from recollect.methods.memr3.trace import LoopDecision, Snippet, TrackerState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from recollect.domain.traces import Finding, Gap, LoopDecision, TrackerState
 from recollect.methods.memr3.state import LoopState
+from recollect.methods.memr3.trace import Finding, Gap, LoopDecision, TrackerState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,14 +98,12 @@ class TierAnswerer:
         began = time.perf_counter()
         tiers = self._limit_tiers(query, consolidated=await _has_episodes(reader, query.scope.as_of))
         gathered = await gather_evidence(query, reader, self._parts.retriever, tiers=tiers, sections=SECTIONS)
+        listener(gathered.describe())
         if not gathered.entries:
             return Response(answer=abstain_without_evidence(gathered, began))
-        listener(gathered.describe())
         gathered = replace(gathered, entries=await add_neighbours(gathered.entries, reader, query))
-
-        answer = await generate_answer(
-            gathered, build_answer_prompt(query, gathered), TierReply, self._parts.model, began
-        )
+        prompt = build_answer_prompt(query, gathered)
+        answer = await generate_answer(gathered, prompt, TierReply, self._parts.model, listener=listener, began=began)
         return Response(answer=answer)
 
     def _limit_tiers(self, query: Query, *, consolidated: bool) -> tuple[Tier, ...]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from recollect.answering.answers import NOTHING_FOUND, build_receipt
 from recollect.answering.evidence import join_lines
-from recollect.domain.answers import Answer, AnswerReceipt, Step
+from recollect.domain.answers import Answer, AnswerReceipt, Step, TraceStep
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Query
 from recollect.domain.usage import Usage
@@ -19,6 +19,7 @@ from recollect.methods.remem.conclusion import Conclusion, RecollectionReply, Ti
 from recollect.methods.remem.observations import NumberedItem
 from recollect.methods.remem.planning import PlannedCall
 from recollect.models.language import Reply
+from recollect.ports import Listener
 from recollect.store.protocol import StoreReader
 
 FOUND_KINDS: Final = (ItemKind.GIST, ItemKind.TRIPLE)
@@ -28,11 +29,11 @@ CONCLUDE: Final = "conclude"
 NO_ROOM: Final = "{left} of {found} gists and facts that were found do not fit into max_tokens"
 UNREAD: Final = (
     "messages without gists or facts so far: {count}; `bank.backfill()` queues them to be read in the background, "
-    "and `bank.work()` runs the waiting jobs at once"
+    "and `bank.run_jobs()` runs the waiting jobs at once"
 )
 NOT_INDEXED: Final = (
     "the bank holds no gists and no facts; a recipe such as remem makes them from its messages in the background, "
-    "and `bank.work()` runs the waiting jobs at once"
+    "and `bank.run_jobs()` runs the waiting jobs at once"
 )
 LEFT_OUT: Final = "the question leaves out gists and facts by their kinds, and this recipe finds nothing else"
 
@@ -50,7 +51,7 @@ class RunResult:
     began: float
     shown: tuple[NumberedItem, ...] = ()
     found: int = 0
-    trace: tuple[Step, ...] = ()
+    trace: tuple[TraceStep, ...] = ()
     replies: tuple[Reply[PlannedCall], ...] = ()
     failed_usage: Usage = Usage()
     notes: tuple[str, ...] = ()
@@ -63,16 +64,20 @@ async def is_memory_empty(query: Query, reader: StoreReader) -> bool:
 
 
 async def make_answer(
-    ending: RunResult, reply: Reply[RecollectionReply] | Reply[TimelineReply] | None, seconds: float = 0.0
+    ending: RunResult,
+    reply: Reply[RecollectionReply] | Reply[TimelineReply] | None,
+    listener: Listener,
+    seconds: float = 0.0,
 ) -> Answer:
-    """Return the answer from the reply of the last call, which took ``seconds``.
+    """Return the answer from the reply of the last call, which took ``seconds``. ``listener`` receives this last step.
 
     ``reply`` is ``None`` if nothing was found and the model was therefore not asked. Then the answer abstains.
     """
     if reply is None:
         return await _abstain(ending)
     said = reply.value
-    step = Step(action=CONCLUDE, detail=_render_reasoning(said), seconds=seconds)
+    step = Step(action=CONCLUDE, detail=_render_reasoning(said), seconds=seconds, usage=reply.usage)
+    listener(step)
     return Answer(
         text=said.answer,
         abstained=said.abstained,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from recollect.answering.evidence import format_moment, join_lines
+from recollect.domain.answers import TraceLine
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.recalls import ArmRank, Evidence, make_evidence
 from recollect.domain.triples import Triple
+from recollect.domain.usage import Usage
 from recollect.text.time_expressions import describe_interval
 
 CORRECTION_NOTE: Final = "This call was not made: {correction}."
@@ -112,6 +114,34 @@ def summarize_observation(observation: Observation) -> str:
         )
     )
     return f"{gists}, {facts}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUse:
+    """A call of a tool on the way to an answer. See :class:`recollect.domain.answers.TraceStep`.
+
+    ``thought`` is the agent's reason for the call. ``result`` says in a few words what the tool found. ``usage`` is the
+    cost of the plan for the call, and ``seconds`` the time of both together.
+    """
+
+    kind: ClassVar[str] = "remem.tool"
+    lines: ClassVar[tuple[TraceLine, ...]] = ()
+
+    tool: str
+    arguments: Mapping[str, object]
+    result: str
+    thought: str = ""
+    usage: Usage = Usage()
+    seconds: float
+
+    @property
+    def action(self) -> str:
+        return self.tool
+
+    @property
+    def detail(self) -> str:
+        call = f"{render_call(self.tool, self.arguments)}: {self.result}"
+        return "; ".join(filter(None, (join_lines(self.thought), call)))
 
 
 def _render_items(name: str, shown: Sequence[NumberedItem], total: int, numbers: Container[int]) -> Iterator[str]:

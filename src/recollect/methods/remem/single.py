@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 
-from recollect.domain.answers import Step
 from recollect.domain.queries import Query
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.remem.answer import RunResult, make_answer
 from recollect.methods.remem.conclusion import conclude, select_shown
-from recollect.methods.remem.observations import summarize_observation
+from recollect.methods.remem.observations import ToolUse, summarize_observation
 from recollect.methods.remem.prompts import build_single_prompt
 from recollect.methods.remem.settings import ToolSettings
 from recollect.methods.remem.tools import Toolkit
@@ -32,14 +31,17 @@ class SinglePassResponder:
         began = time.perf_counter()
         toolkit = Toolkit(reader, self._parts.embedder, query, self._settings)
         observation = await toolkit.semantic_retrieve(query.text)
-        step = Step(
-            action=observation.tool, detail=summarize_observation(observation), seconds=time.perf_counter() - began
+        step = ToolUse(
+            tool=observation.tool,
+            arguments=observation.arguments,
+            result=summarize_observation(observation),
+            seconds=time.perf_counter() - began,
         )
         listener(step)
         shown = select_shown([observation], query.max_tokens)
         ending = RunResult(query=query, reader=reader, began=began, shown=shown, found=len(toolkit.seen), trace=(step,))
         if not shown:
-            return Response(answer=await make_answer(ending, None))
+            return Response(answer=await make_answer(ending, None, listener))
         concluding = time.perf_counter()
         reply = await conclude(build_single_prompt(query, shown), shown, self._parts.model, tiser=False)
-        return Response(answer=await make_answer(ending, reply, time.perf_counter() - concluding))
+        return Response(answer=await make_answer(ending, reply, listener, time.perf_counter() - concluding))

@@ -6,14 +6,14 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from recollect.domain.answers import Step
+from recollect.domain.answers import Step, TraceStep
 from recollect.domain.queries import Query
 from recollect.domain.usage import Usage
 from recollect.errors import ModelError
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.remem.answer import RunResult, is_memory_empty, make_answer
 from recollect.methods.remem.conclusion import conclude, select_shown
-from recollect.methods.remem.observations import Observation, summarize_observation
+from recollect.methods.remem.observations import Observation, ToolUse, summarize_observation
 from recollect.methods.remem.planning import OUTPUT_TOOL, PlannedCall, count_steps, list_arguments
 from recollect.methods.remem.prompts import STEP, CompletedStep, build_answer_prompt, build_step_prompt
 from recollect.methods.remem.settings import ReactSettings
@@ -42,7 +42,7 @@ class RecollectionResponder:
         began = time.perf_counter()
         ending = RunResult(query=query, reader=reader, began=began)
         if await is_memory_empty(query, reader):
-            return Response(answer=await make_answer(ending, None))
+            return Response(answer=await make_answer(ending, None, listener))
         walk = ToolLoop(
             query=query,
             toolkit=Toolkit(reader, self._parts.embedder, query, self._settings.tools),
@@ -62,11 +62,11 @@ class RecollectionResponder:
             notes=tuple(walk.notes),
         )
         if not shown:
-            return Response(answer=await make_answer(ending, None))
+            return Response(answer=await make_answer(ending, None, listener))
         concluding = time.perf_counter()
         prompt = build_answer_prompt(query, walk.steps_done, shown, walk.draft, tiser=self._settings.tiser)
         reply = await conclude(prompt, shown, self._parts.model, tiser=self._settings.tiser)
-        return Response(answer=await make_answer(ending, reply, time.perf_counter() - concluding))
+        return Response(answer=await make_answer(ending, reply, listener, time.perf_counter() - concluding))
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class ToolLoop:
     follow: Listener
     steps_done: list[CompletedStep] = field(default_factory=list)
     draft: str = ""
-    trace: list[Step] = field(default_factory=list)
+    trace: list[TraceStep] = field(default_factory=list)
     replies: list[Reply[PlannedCall]] = field(default_factory=list)
     failed_usage: Usage = Usage()
     notes: list[str] = field(default_factory=list)
@@ -117,7 +117,16 @@ class ToolLoop:
         observation = await self._call_tool(planned, last=number == self.steps)
         done = CompletedStep(thought=planned.thought, observation=observation, seconds=time.perf_counter() - began)
         self.steps_done.append(done)
-        self._finish_step(Step(action=planned.tool, detail=_render_detail(done), seconds=done.seconds))
+        self._finish_step(
+            ToolUse(
+                tool=observation.tool,
+                arguments=observation.arguments,
+                result=summarize_observation(observation),
+                thought=planned.thought,
+                usage=reply.usage,
+                seconds=done.seconds,
+            )
+        )
         if planned.tool != OUTPUT_TOOL or observation.correction:
             return True
         self.draft = planned.answer
@@ -137,14 +146,10 @@ class ToolLoop:
     def _cut_short(self, number: int, error: ModelError, seconds: float) -> None:
         told = f"{type(error).__name__}: {error}"
         self.notes.append(CUT_SHORT.format(number=number, error=told))
-        self.failed_usage += error.usage if isinstance(error.usage, Usage) else Usage()
-        self._finish_step(Step(action=STEP, detail=f"failed: {told}", seconds=seconds))
+        cost = error.usage if isinstance(error.usage, Usage) else Usage()
+        self.failed_usage += cost
+        self._finish_step(Step(action=STEP, detail=f"failed: {told}", seconds=seconds, usage=cost))
 
-    def _finish_step(self, step: Step) -> None:
+    def _finish_step(self, step: TraceStep) -> None:
         self.trace.append(step)
         self.follow(step)
-
-
-def _render_detail(done: CompletedStep) -> str:
-    thought = " ".join(done.thought.split())
-    return "; ".join(filter(None, (thought, f"{done.call}: {summarize_observation(done.observation)}")))
