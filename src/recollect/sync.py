@@ -19,19 +19,16 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from functools import partial, wraps
+from functools import wraps
 from inspect import iscoroutinefunction
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 from weakref import WeakSet
 
-from recollect import app
+from recollect import app, ports
 from recollect.errors import RecollectError, StoreError
 from recollect.memory.bank import Bank as AsyncBank
 from recollect.memory.memory import BaseMemory
-from recollect.methods.remem.observations import NumberedItem
-from recollect.methods.remem.tools import Toolkit as AsyncToolkit
-from recollect.ports import AgentTools
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -149,43 +146,33 @@ def _make_iterating(
     return call
 
 
-class Toolkit(_Facade[AsyncToolkit]):
-    """REMem's tools over a bank: :class:`recollect.methods.remem.tools.Toolkit` without ``await``."""
+class AgentTools(_Facade[ports.AgentTools]):
+    """Tools over a bank (:class:`recollect.ports.AgentTools`) without ``await``.
 
-    @property
-    def schemas(self) -> tuple[dict[str, object], ...]:
-        return self._inner.schemas
-
-    @property
-    def seen(self) -> tuple[NumberedItem, ...]:
-        return self._inner.seen
-
-    call = _make_blocking(AsyncToolkit.call)
-    semantic_retrieve = _make_blocking(AsyncToolkit.semantic_retrieve)
-    lexical_retrieve = _make_blocking(AsyncToolkit.lexical_retrieve)
-    find_gist_contexts = _make_blocking(AsyncToolkit.find_gist_contexts)
-    find_entity_contexts = _make_blocking(AsyncToolkit.find_entity_contexts)
-    output_answer = _make_blocking(AsyncToolkit.output_answer)
-
-
-class OtherTools(_Facade[AgentTools]):
-    """The tools of another package over a bank (:class:`recollect.ports.AgentTools`) without ``await``."""
+    Every method of the recipe's tools is here, with its name, signature and docstring.
+    """
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the tools. A coroutine method is returned as a method that waits."""
         found = getattr(self._inner, name)
-        return partial(self._loop.call, found) if iscoroutinefunction(found) else found
+        if not iscoroutinefunction(found):
+            return found
+
+        @wraps(found)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self._loop.call(found, *args, **kwargs)
+
+        return call
 
 
 def _wrap_tools(
-    method: Callable[Concatenate[AsyncBank, P], AgentTools],
-) -> Callable[Concatenate[_Facade[AsyncBank], P], Toolkit | OtherTools]:
+    method: Callable[Concatenate[AsyncBank, P], ports.AgentTools],
+) -> Callable[Concatenate[_Facade[AsyncBank], P], AgentTools]:
     """Return a method that returns tools as one whose tools wait."""
 
     @wraps(method)
-    def call(self: _Facade[AsyncBank], /, *args: P.args, **kwargs: P.kwargs) -> Toolkit | OtherTools:
-        tools = method(self._inner, *args, **kwargs)
-        return Toolkit(tools, self._loop) if isinstance(tools, AsyncToolkit) else OtherTools(tools, self._loop)
+    def call(self: _Facade[AsyncBank], /, *args: P.args, **kwargs: P.kwargs) -> AgentTools:
+        return AgentTools(method(self._inner, *args, **kwargs), self._loop)
 
     return call
 

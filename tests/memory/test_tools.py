@@ -141,12 +141,17 @@ def test_the_same_without_await():
 
 
 def test_nothing_is_left_out_without_await_and_all_reads_the_same():
-    public = {name: member for name, member in inspect.getmembers(Toolkit) if not name.startswith("_")}
-    assert len(public) == 8
-    for name, member in public.items():
-        mine = getattr(sync.Toolkit, name)
-        assert not inspect.iscoroutinefunction(mine)
-        if not isinstance(member, property):
-            assert inspect.signature(mine) == inspect.signature(member)
-            assert mine.__doc__ == member.__doc__
+    with sync.Memory.open(":memory:", embedder=HashEmbedder()) as memory:
+        bank = memory.bank("ada")
+        plain, awaited = bank.tools(), bank.asynchronous.tools()
+        public = [name for name, _ in inspect.getmembers(Toolkit) if not name.startswith("_")]
+        assert len(public) == 8
+        for name in public:
+            mine, theirs = getattr(plain, name), getattr(awaited, name)
+            assert not inspect.iscoroutinefunction(mine)
+            if inspect.iscoroutinefunction(theirs):
+                assert inspect.signature(mine) == inspect.signature(theirs)
+                assert (mine.__name__, mine.__doc__) == (name, theirs.__doc__)
+            else:
+                assert mine == theirs
     assert sync.Bank.tools.__doc__ == Bank.tools.__doc__
