@@ -14,10 +14,13 @@ from recollect.domain.banks import BankInfo
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import NameInUse
 from recollect.domain.items import ItemKind
+from recollect.domain.receipts import ForgetReceipt
 from recollect.domain.time import to_micros
+from recollect.domain.usage import Cost, Usage
 from recollect.domain.validity import OPEN_EDGES, validity_of
-from recollect.errors import InvalidInput, MessageConflict, StaleWrite
+from recollect.errors import BankExists, BankNotFound, InvalidInput, MessageConflict, StaleWrite
 from recollect.store.capabilities import require_capabilities
+from recollect.store.forget_plan import ForgetPlan
 from recollect.store.index.memory import MemoryIndex
 from recollect.store.index.row_batch import FOREVER, RowBatch
 from recollect.store.protocol import EntityTables, Lookup, SessionEnd
@@ -111,7 +114,7 @@ class ToyStore:
 
     def __init__(self, name, embedder, dimension):
         self.name, self.embedder, self.dimension = name, embedder, dimension
-        self._tables = Tables()
+        self._tables, self._ledger = Tables(), []
         self._index = MemoryIndex(self, dimension)
 
     # What the index asks for
@@ -358,6 +361,9 @@ class ToyStore:
         tables.links = tuple(link for link in tables.links if link.source != item.id)
         tables.mentions = tuple(m for m in tables.mentions if m.item != item.id)
 
+    async def plan_forget(self, selection):
+        return ForgetPlan(version=self._tables.version)
+
     async def forget(self, selection, remade=None):
         """Forget whole messages and what came from them; turns are not torn."""
         tables = self._tables.changed()
@@ -372,7 +378,41 @@ class ToyStore:
         tables.links = tuple(k for k in tables.links if not lost & {k.source, k.target})
         tables.mentions = tuple(m for m in tables.mentions if m.item not in lost)
         tables.epoch += 1
-        self._tables = tables
+        before, self._tables = self._tables, tables
+        return ForgetReceipt(
+            messages=tuple(gone),
+            sessions=len(before.sessions) - len(tables.sessions),
+            items=len(lost),
+            links=len(before.links) - len(tables.links),
+            entities=0,
+            mentions=len(before.mentions) - len(tables.mentions),
+            jobs=0,
+            verified=True,
+            leftovers=(),
+            seconds=0.0,
+        )
+
+    async def record(self, entries):
+        self._ledger.extend(entries)
+
+    async def spent(self, role=None, since=None):
+        wanted = (e for e in self._ledger if role in (None, e.role) and (since is None or e.at >= since))
+        return sum((entry.usage for entry in wanted), Usage())
+
+    async def costs(self):
+        groups = {}
+        for entry in self._ledger:
+            groups.setdefault((entry.operation, entry.role, entry.model), []).append(entry)
+        return [
+            Cost(
+                operation=operation,
+                role=role,
+                model=model,
+                usage=sum((one.usage for one in own), Usage()),
+                failed=sum(one.failed for one in own),
+            )
+            for (operation, role, model), own in groups.items()
+        ]
 
     async def split_entity(self, merge, entity, moved):
         tables = self._tables.changed()
@@ -411,6 +451,39 @@ class ToyStore:
 
     async def release(self):
         pass
+
+    async def close(self):
+        pass
+
+
+class ToyStores:
+    """The banks of this process: :class:`recollect.store.stores.Stores` without the rules for names."""
+
+    def __init__(self):
+        self._open = {}
+
+    async def names(self):
+        return tuple(sorted(self._open))
+
+    async def open(self, name, *, embedder, dimension, create=True):
+        if not create and name not in self._open:
+            raise BankNotFound(name)
+        return self._open.setdefault(name, ToyStore(name, embedder, dimension))
+
+    async def create(self, name, *, embedder, dimension, fill):
+        if name in self._open:
+            raise BankExists(name)
+        staged = ToyStore(name, embedder, dimension)
+        await fill(staged)
+        if self._open.setdefault(name, staged) is not staged:
+            raise BankExists(name)
+        return staged
+
+    async def drop(self, name):
+        del self._open[name]
+
+    async def banks_with_jobs(self, *, until, kinds=(), banks=None):
+        return tuple(self._open)
 
     async def close(self):
         pass

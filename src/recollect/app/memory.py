@@ -23,12 +23,12 @@ from recollect.worker import WorkerSettings
 
 
 class Memory(BaseMemory):
-    """Long-term memory: banks in a folder."""
+    """Long-term memory: banks in a folder, or in the store of another engine."""
 
     @classmethod
     def open(
         cls,
-        store: str | Path,
+        store: str | Path | Stores,
         *,
         embedder: Embedder | str | None = None,
         reranker: Reranker | None = None,
@@ -41,13 +41,14 @@ class Memory(BaseMemory):
         open_megabytes: int | None = None,
         clock: Clock = utc_now,
     ) -> Self:
-        """Open a memory in a folder.
+        """Open a memory in a folder or in another store.
 
         If ``model``, ``limits``, ``open_banks`` or ``open_megabytes`` is left out, its value is read from the
-        environment or from the store's ``recollect.toml``.
+        environment or from the folder's ``recollect.toml``.
 
         Args:
-            store: a folder, which is created if it does not exist, or ``":memory:"``.
+            store: a folder, which is created if it does not exist, or ``":memory:"``. Or the store of another engine
+                (:class:`recollect.store.stores.Stores`), which the memory closes when it is closed itself.
             embedder: an embedder or its name, such as ``"none"`` for a memory without vectors. By default it is
                 wordllama with its static embeddings, or ``"none"`` if wordllama is not installed.
             reranker: a reranker. By default there is none.
@@ -62,20 +63,20 @@ class Memory(BaseMemory):
             worker: the settings of background work.
             open_banks: the maximum number of open banks, 40 by default. If there are more, the banks used longest ago
                 are closed. They are opened again when they are used.
-            open_megabytes: the approximate maximum of memory for all open banks together, 1,024 by default.
+            open_megabytes: the approximate maximum of memory for all open banks of a folder together, 1,024 by default.
             clock: returns the present as an aware datetime.
 
         Raises:
             StoreUnavailable: the folder cannot be created or read.
             InvalidInput: a name is unknown, the settings cannot be read, or the store is an address.
         """
-        _require_folder(store)
-        settings = load_settings(os.environ, store=str(store))
+        folder = _require_folder(store) if isinstance(store, str | Path) else ":memory:"  # which has no settings
+        settings = load_settings(os.environ, store=folder)
         given = normalize_limits(settings.limits if limits is None else limits)
         asked = {"banks": open_banks, "megabytes": open_megabytes}
         at_a_time = replace(settings.open_limits, **{name: most for name, most in asked.items() if most is not None})
         return cls(
-            _open_folder(store, at_a_time),
+            _open_folder(folder, at_a_time) if isinstance(store, str | Path) else store,
             search_models=SearchModels(embedder=_choose_embedder(embedder), reranker=reranker, time_reader=time_reader),
             recipe=get_recipe(recipe) if isinstance(recipe, str) else recipe,
             services=ModelPool(choose_model(model, settings), limits=given, clock=clock, settings=worker),
@@ -92,7 +93,7 @@ async def open_memory(settings: Settings, *, worker: WorkerSettings | None = Non
         StoreUnavailable: the folder cannot be created or read.
         ModelUnavailable: the dimension of an endpoint is unknown, and the endpoint could not be reached.
     """
-    _require_folder(settings.store)
+    folder = _require_folder(settings.store)
     recipe = configure_recipe(settings)
     reranker = build_reranker(settings.reranker, api_key=settings.api_key)
     time_reader = build_time_reader(settings.time_reader)
@@ -101,7 +102,7 @@ async def open_memory(settings: Settings, *, worker: WorkerSettings | None = Non
     )
     embedder = await connect_embedder(build_embedder(settings.embedder, api_key=settings.api_key))
     return Memory(
-        _open_folder(settings.store, settings.open_limits),
+        _open_folder(folder, settings.open_limits),
         search_models=SearchModels(embedder=embedder, reranker=reranker, time_reader=time_reader),
         recipe=recipe,
         services=services,
@@ -110,7 +111,7 @@ async def open_memory(settings: Settings, *, worker: WorkerSettings | None = Non
     )
 
 
-def _open_folder(store: str | Path, limits: OpenLimits) -> Stores:
+def _open_folder(store: str, limits: OpenLimits) -> Stores:
     from recollect.store.sqlite.folder import SqliteFolder
 
     return SqliteFolder(store, limits=limits)
@@ -120,11 +121,12 @@ def _choose_embedder(given: Embedder | str | None) -> Embedder:
     return build_embedder(given) if given is None or isinstance(given, str) else given
 
 
-def _require_folder(store: str | Path) -> None:
-    """Raise InvalidInput if the store is an address.
+def _require_folder(store: str | Path) -> str:
+    """Return the path of a store that is a folder.
 
     Raises:
         InvalidInput: the store is an address.
     """
     if "://" in str(store):
         raise InvalidInput(f"the store {str(store)!r} is an address; a store is a folder")
+    return str(store)
