@@ -87,16 +87,18 @@ class TestNaming:
 
 
 class Reader:
-    """A time reader that gives an interval, or raises, or takes its time."""
+    """A time reader that gives an interval, or raises, or never answers."""
 
     name = "reader"
 
-    def __init__(self, told=None, wait_s=0.0):
-        self.told, self.wait_s, self.asked = told, wait_s, []
+    def __init__(self, told=None, *, answers=True):
+        self.told, self.answers, self.asked, self.begun = told, answers, [], asyncio.Event()
 
     async def read(self, question, now):
         self.asked.append((question, now))
-        await asyncio.sleep(self.wait_s)
+        self.begun.set()
+        if not self.answers:
+            await asyncio.Event().wait()
         if isinstance(self.told, Exception):
             raise self.told
         return self.told
@@ -137,7 +139,7 @@ class TestRecall:
         assert [evidence.id for evidence in found.evidence] == ["turn:1"]
 
     async def test_it_has_a_deadline(self):
-        found = await recalled(Reader(MARCH, wait_s=60), read_time_deadline_s=0.01)
+        found = await recalled(Reader(MARCH, answers=False), read_time_deadline_s=0.01)
         (note,) = found.receipt.notes
         assert note.endswith("no answer within 0.01 s")
         assert found.receipt.during is None
@@ -160,8 +162,9 @@ class TestRecall:
         assert (await recalled(None)).receipt.notes == ()
 
     async def test_a_cancelled_recall_stays_cancelled(self):
-        task = asyncio.create_task(recalled(Reader(MARCH, wait_s=60)))
-        await asyncio.sleep(0.01)
+        reader = Reader(MARCH, answers=False)
+        task = asyncio.create_task(recalled(reader))
+        await reader.begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

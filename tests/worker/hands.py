@@ -118,6 +118,12 @@ async def until(condition: Callable[[], Awaitable[bool] | bool]) -> None:
             await asyncio.sleep(0.005)
 
 
+async def let_others_run(turns: int) -> None:
+    """Give the other tasks so many turns of the event loop."""
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+
 class Wrapped:
     """A store of which single methods are replaced: ``Wrapped(store, claim=...)``."""
 

@@ -248,12 +248,13 @@ async def test_a_kind_that_nobody_knows_waits_and_is_told_of(store):
 
 async def test_at_most_so_many_jobs_at_a_time(store):
     most = now = 0
+    three = asyncio.Barrier(3)
 
     async def does(job):
         nonlocal most, now
         now += 1
         most = max(most, now)
-        await asyncio.sleep(0.01)
+        await three.wait()  # no job ends before three have begun
         now -= 1
 
     await queue(store, *(job(f"j{n}") for n in range(9)))

@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from hands import NOON, Clock, Gate, Hand, Wrapped, job, queue, states, until, worker_of
+from hands import NOON, Clock, Gate, Hand, Wrapped, job, let_others_run, queue, states, until, worker_of
 
 from recollect.errors import StoreUnavailable
 from recollect.worker import BackgroundWorker
@@ -112,8 +112,7 @@ async def test_a_failing_job_does_not_keep_it_busy(store, background_of):
     background = background_of(store, hand)
     await queue(store, job())
     background.wake()
-    await until(lambda: hand.begun == ["j1"])
-    await asyncio.sleep(0.05)
+    await until(lambda: hand.begun == ["j1"] and not background.at_work)
     assert hand.begun == ["j1"], "the clock stands, so its pause is not over"
 
 
@@ -186,8 +185,7 @@ async def test_closing_at_any_moment_leaves_no_job_behind(store, background_of):
     for turn in range(15):
         background = background_of(store, Hand(does=lambda job: asyncio.sleep(0)), concurrency=3)
         background.wake()
-        for _ in range(turn):
-            await asyncio.sleep(0.0005)
+        await let_others_run(20 * turn)
         await background.close()
         assert set((await states(store)).values()) <= {"waiting"}
         assert {record.attempts for record in await store.jobs()} <= {0}
@@ -200,7 +198,7 @@ async def test_it_begins_nothing_by_itself_where_it_shall_not_or_cannot(store, b
     await queue(store, job())
     for background in (background_of(store, hand, automatic=False), background_of(store)):
         background.wake()
-        await asyncio.sleep(0.02)
+        await until(lambda background=background: not background.at_work)
     assert await states(store) == {"j1": "waiting"}
     assert hand.begun == []
 

@@ -185,14 +185,16 @@ async def test_the_prompt_of_an_assistant():
 
 
 async def test_only_so_many_are_read_at_a_time():
-    running, most = 0, 0
+    running, most, two = 0, 0, asyncio.Event()
 
     class Slow(FunctionModel):
         async def generate(self, prompt, answer_type, *, check=None):
             nonlocal running, most
             running += 1
             most = max(most, running)
-            await asyncio.sleep(0.01)
+            if running == 2:
+                two.set()
+            await two.wait()  # no call ends before two have begun
             running -= 1
             return await super().generate(prompt, answer_type, check=check)
 
