@@ -55,7 +55,7 @@ SECTIONS = (
     ),
     ("Recall", (recalls.Recall, recalls.Evidence, recalls.ArmRank, recalls.RecallReceipt, recalls.ArmReport)),
     ("Facts", (facts.Fact, receipts.FactsReceipt)),
-    ("Receipts", (receipts.RetainReceipt, receipts.ForgetReceipt, banks.BankInfo)),
+    ("Receipts", (receipts.RetainReceipt, receipts.ForgetReceipt, receipts.BackupReceipt, banks.BankInfo)),
     ("Answers", (answers.Answer, answers.Citation, answers.AnswerReceipt, query_options.RecallOptions)),
     ("Steps to an answer", (answers.TraceStep, answers.Step, answers.TraceLine)),
     (

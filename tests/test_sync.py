@@ -150,6 +150,13 @@ def test_a_bank_is_imported_while_it_is_exported(memory):
     assert memory.import_bank("third", other.export()).messages == 1
 
 
+def test_a_bank_is_backed_up_and_restored(tmp_path):
+    with sync.Memory.open(tmp_path / "banks", embedder=HashEmbedder()) as memory:
+        memory.bank("one").retain(said("a"), session="s")
+        assert memory.backup("one", tmp_path / "file").messages == 1
+        assert memory.restore(tmp_path / "file", "two").messages == 1
+
+
 def test_a_memory_that_waits_for_itself_is_an_error_and_no_deadlock(memory):
     bank = memory.bank("one")
 

@@ -261,6 +261,8 @@ class Memory(_Facade[BaseMemory]):
     banks = _make_blocking(app.Memory.banks)
     banks_with_jobs = _make_blocking(app.Memory.banks_with_jobs)
     info = _make_blocking(app.Memory.info)
+    backup = _make_blocking(app.Memory.backup)
+    restore = _make_blocking(app.Memory.restore)
     import_bank = _make_blocking(app.Memory.import_bank)
     drop = _make_blocking(app.Memory.drop)
 

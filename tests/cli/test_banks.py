@@ -148,3 +148,19 @@ def test_a_bank_gets_vectors_and_loses_them_by_rebuilding(cli, chat):
     assert cli("recall", "Toby").code == 0
     assert cli("rebuild", "default", "--embedder", "none").out == "removed the vectors of 4 items of bank default\n"
     assert cli("recall", "Toby", "--embedder", "none").code == 0
+
+
+def test_a_bank_is_backed_up_and_restored(cli, filled, tmp_path):
+    assert cli("backup", "default", "one.backup").out.startswith("copied bank default to one.backup: 4 messages and 4")
+    receipt = cli("backup", "default", "two.backup", "--json").json()
+    assert (receipt["bank"], receipt["file"], receipt["messages"]) == ("default", "two.backup", 4)
+    assert cli("restore", "one.backup", "copy").out == "restored bank copy: 4 messages and 4 items\n"
+    assert cli("banks", "--drop", "default", "--yes").code == 0
+    assert cli("restore", "two.backup", "--json").json()["name"] == "default"
+    assert cli("recall", "Who adopted Toby?", "--bank", "copy").code == 0
+    for command in (("backup", "default", "one.backup"), ("restore", "one.backup")):
+        done = cli(*command)
+        assert (done.code, done.out) == (1, "")
+        assert "is not replaced" in done.err
+    assert cli("restore", "nothing").code == 1
+    assert cli("backup", "nobody", "three.backup").code == 1

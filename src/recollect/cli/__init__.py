@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from recollect.cli.ask import ask, reflect
+from recollect.cli.backup import backup, restore
 from recollect.cli.banks import banks
 from recollect.cli.calibrate import calibrate
 from recollect.cli.demo import demo
@@ -67,6 +68,8 @@ app.command(short_help="Remove messages and everything derived from them.")(forg
 app.command(short_help="List the banks, or erase one.")(banks)
 app.command(short_help="Write a whole bank as JSON Lines.")(export)
 app.command("import", short_help="Read an export into a new bank.")(import_)
+app.command(short_help="Copy a bank to a file, while others use it.")(backup)
+app.command(short_help="Make a new bank from a backup.")(restore)
 app.command(short_help="Embed every item of a bank again.")(rebuild)
 app.command(short_help="List the available recipes.")(recipes)
 app.command(short_help="Set how similar messages must be to recur.")(calibrate)

@@ -58,3 +58,18 @@ class ForgetReceipt:
     verified: bool
     leftovers: tuple[str, ...]
     seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupReceipt:
+    """The result of ``backup``: a file that contains a bank as it was at one moment, and that was checked.
+
+    ``messages`` and ``items`` are the numbers in the file. ``size_bytes`` is its size.
+    """
+
+    bank: str
+    file: str
+    messages: int
+    items: int
+    size_bytes: int
+    seconds: float

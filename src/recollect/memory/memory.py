@@ -8,15 +8,18 @@ import unicodedata
 from collections import OrderedDict
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from weakref import WeakValueDictionary
 
 from recollect.domain.banks import BankInfo
+from recollect.domain.receipts import BackupReceipt
 from recollect.errors import BankNotFound, EmbedderMismatch
 from recollect.memory.services import Clock, Services
 from recollect.models.embedder import Embedder
 from recollect.recipes import Recipe, SearchModels
+from recollect.store.backups import require_backups
 from recollect.store.protocol import Store
 from recollect.store.stores import OpenLimits, Stores
 
@@ -118,6 +121,39 @@ class BaseMemory:
             fill=lambda staged: import_lines(staged, lines, embedder),
         )
         return await (await self.bank(name, create=False)).info()
+
+    async def backup(self, name: str, file: str | Path) -> BackupReceipt:
+        """Copy a bank to a new file, while others read and write it. The file contains the bank at one moment.
+
+        The file appears when it is complete and checked. It contains everything that belongs to the bank, including
+        jobs and costs. It does not contain what is derived again when it is needed: the graph for vector searches, and
+        the states that language models keep.
+
+        Raises:
+            BankNotFound: there is no bank of this name.
+            BankExists: the file exists. It is unchanged.
+            NotABank: the bank is damaged. There is no backup.
+            StoreUnavailable: the file cannot be written.
+            MissingCapability: the store makes no backups.
+        """
+        return await require_backups(self._stores).backup(name, Path(file))
+
+    async def restore(self, file: str | Path, name: str | None = None) -> BankInfo:
+        """Make a new bank from a file of :meth:`backup`. It appears in one step, when it is complete and checked.
+
+        Args:
+            file: the backup. It is not changed.
+            name: the name of the new bank. By default it is the name of the bank that was copied.
+
+        Raises:
+            BankExists: there is a bank of this name. It is unchanged.
+            BadBankName, BankNameTaken: the bank cannot have this name.
+            InvalidInput: there is no such file, or a name is needed.
+            NotABank, NewerSchema: the file is not a bank, or it is damaged, or from a later version.
+            StoreUnavailable: the bank cannot be stored.
+            MissingCapability: the store makes no backups.
+        """
+        return await self.info(await require_backups(self._stores).restore(Path(file), name))
 
     async def rebuild(self, name: str) -> Bank:
         """Open a bank, whichever embedder its vectors come from, embed every item again, and return the bank.

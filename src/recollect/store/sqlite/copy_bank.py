@@ -11,7 +11,7 @@ from recollect.store.sqlite.dump import dump
 from recollect.store.sqlite.named_queries import get_query
 from recollect.store.sqlite.write import write_changes
 
-_OWN = frozenset({"migration", "state"})  # the tables that the other bank keeps as they are
+_OWN = frozenset({"migration", "state", "file_state"})  # the tables that the other bank keeps as they are
 
 
 def require_empty(connection: sqlite3.Connection, name: str) -> None:

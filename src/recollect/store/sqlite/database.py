@@ -243,7 +243,7 @@ class Database:
         connection.execute("ROLLBACK")
         if mine != APPLICATION_ID and (mine or tables):
             raise NotABank(f"{self.path} is an SQLite database, but not a bank of recollect")
-        if mine != APPLICATION_ID:
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete":  # a new bank, or a backup
             _enable_wal(connection)
         done = _migrations_done(connection) if tables else set()
         known = [name for name, _ in load_migrations()]

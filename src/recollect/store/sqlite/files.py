@@ -91,9 +91,14 @@ def check_integrity(file: Path) -> None:
         NotABank: the file is damaged.
     """
     with file_errors(file), closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as connection:
-        problems = [line for (line,) in connection.execute("PRAGMA integrity_check(3)") if line != "ok"]
-        problems += [
-            f"a row of {table} refers to nothing" for table, *_ in connection.execute("PRAGMA foreign_key_check")
-        ]
-    if problems:
-        raise NotABank(f"{file} is damaged: {problems[0]}")
+        damage = find_damage(connection)
+    if damage:
+        raise NotABank(f"{file} is damaged: {damage}")
+
+
+def find_damage(connection: sqlite3.Connection) -> str | None:
+    """Read a whole database, and return the first damage that is found, in words."""
+    problems = [line for (line,) in connection.execute("PRAGMA integrity_check(3)") if line != "ok"]
+    broken = connection.execute("PRAGMA foreign_key_check").fetchall()
+    problems += [f"a row of {table} refers to nothing" for table, *_ in broken]
+    return problems[0] if problems else None

@@ -7,15 +7,25 @@ import os
 import threading
 import unicodedata
 from collections.abc import Collection
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from recollect.errors import BankExists, BankNotFound, NotABank, StoreError, StoreUnavailable
+from recollect.domain.receipts import BackupReceipt
+from recollect.errors import (
+    BankExists,
+    BankNotFound,
+    InvalidInput,
+    MissingCapability,
+    NotABank,
+    StoreError,
+    StoreUnavailable,
+)
 from recollect.store.index.bank_index import GRAPH_FROM_ROWS
 from recollect.store.names import checked_name, find_name, name_key
 from recollect.store.protocol import Fill
+from recollect.store.sqlite.backup import back_up, copy_backup, read_backup_name
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.files import (
     LOCK_FILE,
@@ -27,7 +37,7 @@ from recollect.store.sqlite.files import (
 )
 from recollect.store.sqlite.peek import JobsPeek, JobTimes, due_banks
 from recollect.store.sqlite.pool import OpenBanks
-from recollect.store.sqlite.staging import sweep_staging
+from recollect.store.sqlite.staging import StagingFolder, sweep_staging
 from recollect.store.sqlite.state_folders import erase_states
 from recollect.store.sqlite.store import SqliteStore, open_store, stage_store
 from recollect.store.stores import OpenLimits
@@ -105,8 +115,25 @@ class SqliteFolder:
         async with stage_store(self._folder, name=name, embedder=(embedder, dimension)) as (staged, file):
             await fill(staged)
             await staged.close()
+            await asyncio.to_thread(check_integrity, file)
             await asyncio.to_thread(self._give_name, name, file)
         return await self.open(name, embedder=embedder, dimension=dimension, create=False)
+
+    async def backup(self, name: str, file: Path) -> BackupReceipt:
+        """Copy a bank to a new file: see :class:`recollect.store.backups.BackupStores`."""
+        return await asyncio.to_thread(self._back_up, checked_name(name), file)
+
+    async def restore(self, file: Path, name: str | None) -> str:
+        """Make a new bank from a backup: see :class:`recollect.store.backups.BackupStores`."""
+        if self._folder is None:
+            raise MissingCapability("a store in memory restores no backups")
+        name = name or await asyncio.to_thread(read_backup_name, file)
+        if not name:
+            raise InvalidInput(f"{file} does not say the name of its bank; give one")
+        name = checked_name(name)
+        await asyncio.to_thread(self._require_free, name)
+        await asyncio.to_thread(self._restore, file, name, self._folder)
+        return name
 
     async def drop(self, name: str) -> None:
         """Erase a bank with all its files.
@@ -201,16 +228,31 @@ class SqliteFolder:
         if find_name(name, self._files()) is not None:
             raise BankExists(f"there is a bank {name!r}, and it is not replaced. Choose another name, or drop the bank")
 
+    def _back_up(self, name: str, file: Path) -> BackupReceipt:
+        name = self._own_spelling(name)
+        bank = self._find(name, create=False)
+        if bank is None:
+            with self._lock:
+                store = self._in_memory[name]
+            return store.back_up(file)
+        with closing(Database(bank)) as database:
+            return back_up(database, name, file)
+
+    def _restore(self, file: Path, name: str, folder: Path) -> None:
+        with closing(StagingFolder(folder)) as staging:
+            staged = staging.path / "bank"
+            copy_backup(file, staged)
+            Database(staged).close()  # runs the migrations of later versions
+            self._give_name(name, staged)
+
     def _give_name(self, name: str, file: Path) -> None:
-        """Check a complete file, and make it the bank of this name in one step.
+        """Make a complete file the bank of this name in one step.
 
         Raises:
             BankExists, BankNameTaken: there is a bank of this name by now. It is unchanged.
-            NotABank: the file is damaged.
         """
         assert self._folder is not None
         bank = self._folder / (name + SUFFIX)
-        check_integrity(file)
         with file_errors(bank), hold_lock(self._folder / LOCK_FILE):
             self._require_free(name)
             remove_log(bank)

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from recollect.domain.changes import Changeset
 from recollect.domain.entities import Entity, Mention, Merge
 from recollect.domain.jobs import Job, JobRecord, JobState
-from recollect.domain.receipts import ForgetReceipt
+from recollect.domain.receipts import BackupReceipt, ForgetReceipt
 from recollect.domain.time import to_micros
 from recollect.domain.usage import Cost, LedgerEntry, Usage
 from recollect.errors import MissingCapability, StaleWrite, StoreUnavailable
 from recollect.store.forget_plan import ForgetPlan
 from recollect.store.index.bank_index import GRAPH_FROM_ROWS
 from recollect.store.protocol import Fill, ForgetSelection
+from recollect.store.sqlite.backup import back_up
 from recollect.store.sqlite.copy_bank import copy_bank, copy_bank_in_memory, require_empty
 from recollect.store.sqlite.database import Database, read_embedder, record_embedder
 from recollect.store.sqlite.dump import dump
@@ -96,6 +97,10 @@ class SqliteStore(SqliteReader):
             await staged.close()
             await asyncio.to_thread(check_integrity, file)
             await asyncio.to_thread(copy_bank, file, self._database, self.name)
+
+    def back_up(self, file: Path) -> BackupReceipt:
+        """Copy the bank to a new file: see :func:`recollect.store.sqlite.backup.back_up`."""
+        return back_up(self._database, self.name, file)
 
     async def plan_forget(self, selection: ForgetSelection) -> ForgetPlan:
         return await self._run_reading(plan_forget, selection)
