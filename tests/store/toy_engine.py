@@ -433,7 +433,7 @@ class ToyStore:
         self._tables, self.embedder, self.dimension = tables, embedder, dimension
         self._index = MemoryIndex(self, dimension)
 
-    async def dump(self):
+    async def dump(self, *, vectors=True):
         tables = self._tables
         yield Changeset(sessions=tuple(tables.sessions.values()), entities=tuple(tables.entities.values()))
         yield Changeset(messages=tuple(tables.messages.values()))

@@ -7,6 +7,7 @@ import logging
 import unicodedata
 from collections import OrderedDict
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,7 @@ from recollect.domain.banks import BankInfo
 from recollect.domain.receipts import BackupReceipt
 from recollect.errors import BankNotFound, EmbedderMismatch
 from recollect.memory.services import Clock, Services
+from recollect.models.checked_embedder import CheckedEmbedder
 from recollect.models.embedder import Embedder
 from recollect.recipes import Recipe, SearchModels
 from recollect.store.backups import require_backups
@@ -55,7 +57,8 @@ class BaseMemory:
         clock: Clock = utc_now,
         remembered: int = OpenLimits().banks,
     ) -> None:
-        self._stores, self._finders, self._recipe = stores, search_models, recipe
+        self._stores, self._recipe = stores, recipe
+        self._finders = replace(search_models, embedder=CheckedEmbedder(search_models.embedder))
         self._services, self._clock, self._remembered = services, clock, remembered
         self._banks: WeakValueDictionary[str, Bank] = WeakValueDictionary()
         self._recent: OrderedDict[str, Bank] = OrderedDict()  # the bank used longest ago comes first

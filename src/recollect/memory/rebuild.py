@@ -32,7 +32,7 @@ async def embed_anew(store: Store, embedder: Embedder) -> None:
 async def _embed_anew_once(store: Store, embedder: Embedder) -> None:
     seen = await store.version()
     vectors: list[tuple[str, NDArray[np.float32]]] = []
-    async for changes in store.dump():
+    async for changes in store.dump(vectors=False):  # damaged vectors are mended
         items = [entry.item for entry in changes.items]
         if items:
             embedded = await embed_items(items, store, embedder)

@@ -388,8 +388,10 @@ class Store(StoreReader, Protocol):
         """
         ...
 
-    def dump(self) -> AsyncIterator[Changeset]:
+    def dump(self, *, vectors: bool = True) -> AsyncIterator[Changeset]:
         """Return the whole bank as changesets, in an order in which they can be committed.
+
+        Without ``vectors``, a store need not read them, and those of all items may be empty.
 
         Jobs come last, in the state in which they were queued, whatever their state is now. The ledger is left out,
         because it belongs to the place where a bank is stored and not to the memory itself.

@@ -14,7 +14,7 @@ from recollect.domain.items import IndexedItem, Item
 from recollect.domain.jobs import Job
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.time import from_micros
-from recollect.store.sqlite.database import EMBEDDER_KEYS, Database
+from recollect.store.sqlite.database import EMBEDDER_KEYS, Database, read_embedder
 from recollect.store.sqlite.named_queries import get_query
 from recollect.store.sqlite.rows import (
     Row,
@@ -26,34 +26,38 @@ from recollect.store.sqlite.rows import (
     reports_damage,
 )
 from recollect.store.sqlite.segments import read_all_segments, read_stream
+from recollect.store.sqlite.vector_rows import unpack_vectors
 
 CHUNK = 500
 
 
-def dump(database: Database) -> Generator[Changeset]:
+def dump(database: Database, *, vectors: bool = True) -> Generator[Changeset]:
     """Yield the bank's sessions and entities, then everything else in chunks, and jobs last.
 
-    All of it is of one moment.
+    All of it is of one moment. Without ``vectors``, they are not read, and those of all items are empty.
+
+    Raises:
+        NotABank: a row or a vector is damaged.
     """
     if (
         database.path is None
     ):  # a bank in memory has no snapshots: all is read at once, so that writers wait only briefly
         with database.read_transaction() as connection:
-            parts = list(_dump_parts(connection))
+            parts = list(_dump_parts(connection, vectors=vectors))
         yield from parts
         return
     with database.read_transaction() as connection:
-        yield from _dump_parts(connection)
+        yield from _dump_parts(connection, vectors=vectors)
 
 
-def _dump_parts(connection: sqlite3.Connection) -> Iterator[Changeset]:
+def _dump_parts(connection: sqlite3.Connection, *, vectors: bool) -> Iterator[Changeset]:
     sessions = tuple(read_session(row) for row in connection.execute(get_query("sessions")))
     entities = tuple(read_entity(row) for row in connection.execute(get_query("entities")))
     yield Changeset(sessions=sessions, entities=entities)
     for rows in _read_chunks(connection, "messages_from"):
         yield Changeset(messages=tuple(read_message(row[1:]) for row in rows))
     for items in _order_by_origin(
-        read_indexed_items(connection, rows) for rows in _read_chunks(connection, "indexing_from")
+        read_indexed_items(connection, rows, vectors=vectors) for rows in _read_chunks(connection, "indexing_from")
     ):
         yield Changeset(items=tuple(items))
     for rows in _read_chunks(connection, "mentions_from"):
@@ -81,18 +85,28 @@ def _read_chunks(connection: sqlite3.Connection, name: str) -> Iterator[list[Row
         yield rows
 
 
-def read_indexed_items(connection: sqlite3.Connection, rows: list[Row]) -> list[IndexedItem]:
-    """Return items with their index data, from rows of number, vector, terms and whether the item asks."""
+@reports_damage
+def read_indexed_items(connection: sqlite3.Connection, rows: list[Row], *, vectors: bool) -> list[IndexedItem]:
+    """Return items with their index data, from rows of number, vector, terms and whether the item asks.
+
+    Without ``vectors``, the vectors are empty.
+
+    Raises:
+        NotABank: a row or a vector is damaged.
+    """
     wanted = json.dumps([row[0] for row in rows])
     items: dict[int, Item] = {row[0]: read_item(row) for row in connection.execute(get_query("items"), (wanted,))}
+    embedder = read_embedder(connection) if vectors else None
+    stored = ("nobody", 0) if embedder is None else embedder
+    read = unpack_vectors([row[1] for row in rows] if vectors else [b""] * len(rows), *stored)
     return [
         IndexedItem(
             item=items[seq],
-            vector=np.frombuffer(vector, dtype="<f2").astype(np.float32),
+            vector=vector,
             terms=np.frombuffer(terms, dtype="<u4").astype(np.uint32),
             asks=bool(asks),
         )
-        for seq, vector, terms, asks in rows
+        for (seq, _, terms, asks), vector in zip(rows, read, strict=True)
     ]
 
 

@@ -98,7 +98,7 @@ class SqliteSnapshot:
                 self.connection.execute(get_query(name), bounds).fetchall()
                 for name in ("rows_of", "spans_of", "triples_of")
             )
-            yield make_batch(rows, spans, triples, self.dimension)
+            yield make_batch(rows, spans, triples, (self.embedder, self.dimension))
 
     def count(self, since: int, upto: int) -> int:
         (count,) = self.connection.execute(get_query("count_between"), {"since": since, "upto": upto}).fetchone()

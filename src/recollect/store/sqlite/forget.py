@@ -50,12 +50,13 @@ def plan_forget(connection: sqlite3.Connection, selection: ForgetSelection) -> F
     version, _ = read_state(connection)
     seqs = _list_split_turns(connection)
     affected, gone = {"items": json.dumps(seqs)}, {"items": _list_doomed_items(connection)}
+    origins = connection.execute(get_query("left_origins"), gone).fetchall()
     return ForgetPlan(
         version=version,
         turns=tuple(item for _, item in loaded_items(connection, seqs)),
         remaining=tuple(read_message(row) for row in connection.execute(get_query("left_of_items"), affected)),
         to_reread=tuple(read_message(row) for row in connection.execute(get_query("left_to_read_again"), gone)),
-        origins=tuple(read_indexed_items(connection, connection.execute(get_query("left_origins"), gone).fetchall())),
+        origins=tuple(read_indexed_items(connection, origins, vectors=False)),
         used_in=frozenset(id_ for (id_,) in connection.execute(get_query("grounds_of_opinions"), gone)),
         segments=find_split_segments(connection),
     )

@@ -10,13 +10,16 @@ from recollect.domain.triples import fold_phrase
 from recollect.store.index.row_batch import FOREVER, RowBatch
 from recollect.store.index.validity import Micros, span_edges, triple_validity, validity_at
 from recollect.store.sqlite.rows import Row, reports_damage
+from recollect.store.sqlite.vector_rows import unpack_vectors
 
 _MINUTE = 60_000_000
 
 
 @reports_damage
-def make_batch(rows: Sequence[Row], spans: Sequence[Row], triples: Sequence[Row], dimension: int) -> RowBatch:
-    """Return items as columns for the index.
+def make_batch(
+    rows: Sequence[Row], spans: Sequence[Row], triples: Sequence[Row], embedder: tuple[str, int]
+) -> RowBatch:
+    """Return items as columns for the index. ``embedder`` is the name of the embedder and its dimension.
 
     ``spans`` are the times that the items speak of: item, start and end, start and end again on the calendar, and
     whether it is a range. ``triples`` are the item, its phrases, whether it has its own time, and the edges of that
@@ -40,7 +43,7 @@ def make_batch(rows: Sequence[Row], spans: Sequence[Row], triples: Sequence[Row]
         superseded=np.array([FOREVER if moment is None else moment for moment in superseded], dtype=np.int64),
         asks=np.array(asks, dtype=np.bool_),
         answered=np.array(answered, dtype=np.bool_),
-        vectors=np.frombuffer(b"".join(vectors), dtype="<f2").reshape(len(rows), dimension).astype(np.float32),
+        vectors=unpack_vectors(vectors, *embedder),
         terms=np.frombuffer(b"".join(terms), dtype="<u4").astype(np.uint32),
         lengths=np.array([len(blob) // 4 for blob in terms], dtype=np.int32),
         spans=times[:, :3],

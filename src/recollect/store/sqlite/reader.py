@@ -42,6 +42,7 @@ from recollect.store.sqlite.segments import (
     read_stream,
     read_unsegmented,
 )
+from recollect.store.sqlite.vector_rows import unpack_vectors
 from recollect.store.sqlite.write import find_numbers
 
 P = ParamSpec("P")
@@ -151,7 +152,8 @@ class SqliteReader:
 
     async def vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         rows = await self._run_query("vectors_of", (json.dumps(list(ids)),))
-        return {id_: np.frombuffer(vector, dtype="<f2").astype(np.float32) for id_, vector in rows}
+        vectors = unpack_vectors([blob for _, blob in rows], self._embedder, self._dimension)
+        return dict(zip((id_ for id_, _ in rows), vectors, strict=True))
 
     async def items_of(
         self,

@@ -48,7 +48,14 @@ from recollect.store.sqlite.reader import SqliteReader
 from recollect.store.sqlite.rows import make_entity_row, read_merge
 from recollect.store.sqlite.staging import StagingFolder, sweep_staging
 from recollect.store.sqlite.state_folders import erase_states, find_states_folder
-from recollect.store.sqlite.write import find_numbers, pack_vector, require_vectors, require_version, write_changes
+from recollect.store.sqlite.write import (
+    check_vectors,
+    find_numbers,
+    pack_vector,
+    require_vectors,
+    require_version,
+    write_changes,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -174,8 +181,8 @@ class SqliteStore(SqliteReader):
     async def split_entity(self, merge: Merge, entity: Entity, moved: Sequence[Mention]) -> None:
         await self._write(_split_entity, merge, entity, moved)
 
-    def dump(self) -> AsyncIterator[Changeset]:
-        return _iterate_in_thread(dump(self._database))
+    def dump(self, *, vectors: bool = True) -> AsyncIterator[Changeset]:
+        return _iterate_in_thread(dump(self._database, vectors=vectors))
 
     async def replace_vectors(
         self,
@@ -281,6 +288,7 @@ class SqliteStore(SqliteReader):
     ) -> None:
         with self._database.write_transaction() as connection:
             require_version(connection, seen)
+            check_vectors(vectors, embedder, dimension)
             blobs = [(pack_vector(vector), id_) for id_, vector in vectors]
             connection.executemany(get_query("set_vector"), blobs)
             record_embedder(connection, embedder, dimension)

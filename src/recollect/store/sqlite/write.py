@@ -8,12 +8,14 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.items import IndexedItem
 from recollect.domain.jobs import Job
 from recollect.domain.messages import StoredMessage
 from recollect.domain.time import to_micros
+from recollect.domain.vectors import LARGEST_NUMBER, is_storable
 from recollect.errors import EmbedderMismatch, InvalidInput, MessageConflict, StaleWrite
 from recollect.store.sqlite.database import EMBEDDER_KEYS, read_embedder, read_state
 from recollect.store.sqlite.jobs import add_jobs, finish_job
@@ -28,6 +30,8 @@ from recollect.store.sqlite.rows import (
     utc_offset_minutes,
 )
 from recollect.store.sqlite.segments import list_end_messages, put_segments, put_stream
+
+Vector = NDArray[np.float32]
 
 # The queries that clear the parts of an item before it is written again.
 _CLEAR = ("clear_occurrences", "clear_sources", "clear_derivations", "clear_mentions", "clear_links", "clear_triple")
@@ -91,12 +95,29 @@ def require_vectors(
     Raises:
         EmbedderMismatch: another process has replaced the bank's vectors with another embedder's since it was opened
             here.
-        InvalidInput: a vector has another length than the bank's vectors.
+        InvalidInput: a vector has another length than the bank's vectors, or numbers that cannot be stored.
     """
     require_embedder(connection, embedder, dimension)
-    for entry in items:
-        if entry.vector.shape != (dimension,):
-            raise InvalidInput(f"item {entry.item.id!r} has a vector of shape {entry.vector.shape}, not ({dimension},)")
+    check_vectors([(entry.item.id, entry.vector) for entry in items], embedder, dimension)
+
+
+def check_vectors(vectors: Sequence[tuple[str, Vector]], embedder: str, dimension: int) -> None:
+    """Raise an error if the vectors of items cannot be those of an embedder.
+
+    Raises:
+        InvalidInput: a vector has another length, or numbers that are not finite or too large to be stored.
+    """
+    for id_, vector in vectors:
+        if vector.shape != (dimension,):
+            raise InvalidInput(
+                f"item {id_!r} has a vector of shape {vector.shape}, but those of {embedder} have ({dimension},)"
+            )
+    if vectors and not is_storable(np.stack([vector for _, vector in vectors])):
+        id_ = next(id_ for id_, vector in vectors if not is_storable(vector))
+        raise InvalidInput(
+            f"the vector of item {id_!r}, from the embedder {embedder}, has numbers that are not finite, or larger "
+            f"than {LARGEST_NUMBER:,.0f}"
+        )
 
 
 def require_embedder(connection: sqlite3.Connection, embedder: str, dimension: int) -> None:
@@ -206,6 +227,6 @@ def _make_indexing_row(seq: int, entry: IndexedItem) -> tuple[int, bytes, bytes,
     return seq, pack_vector(entry.vector), entry.terms.astype("<u4").tobytes(), int(entry.asks)
 
 
-def pack_vector(vector: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> bytes:
+def pack_vector(vector: Vector) -> bytes:
     """Return a vector as it is stored: float16, little-endian."""
     return vector.astype("<f2").tobytes()
