@@ -156,7 +156,7 @@ async def test_an_embedder_that_is_away_keeps_what_was_to_be_forgotten(tmp_path)
     class Away(HashEmbedder):
         away = False
 
-        async def embed(self, texts):
+        async def embed(self, texts, *, purpose="document"):
             if self.away:
                 raise ModelUnavailable("away")
             return await super().embed(texts)
