@@ -77,6 +77,12 @@ class FolderModel:
         bank.gone -= {one.token for one in effect.adds.values()}
 
     def gone_from(self, bank: str) -> set[str]:
-        """Return the tokens that no file of a bank may contain."""
+        """Return the tokens that no file of a bank may contain.
+
+        A file of no bank (``""``) may contain what some bank has.
+        """
+        if not bank:
+            gone = set().union(*self.dropped.values(), *(one.gone for one in self.banks.values()))
+            return gone.difference(one.token for there in self.banks.values() for one in there.said.values())
         there = self.banks.get(bank)
         return there.gone if there is not None else self.dropped.get(bank, set())

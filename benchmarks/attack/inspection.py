@@ -51,7 +51,8 @@ def look_into(folder: Path, *, clean: bool = True) -> Seen:
     banks, problems = asyncio.run(_read_banks(folder)) if clean else ({}, [])
     for file in sorted(folder.glob("*.bank")):
         problems += [f"{file.name}: {problem}" for problem in _list_problems(file)]
-    tokens = {file.name: frozenset(find_tokens(_read_bytes(file))) for file in folder.rglob("*") if file.is_file()}
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    tokens = {str(file.relative_to(folder)): frozenset(find_tokens(_read_bytes(file))) for file in files}
     return Seen(banks=banks, tokens=tokens, problems=tuple(problems))
 
 
@@ -95,7 +96,7 @@ def _compare(model: FolderModel, seen: Seen, seed: int) -> list[Finding]:
         if seen.banks[name]
     ]
     for file, tokens in seen.tokens.items():
-        if left := sorted(tokens & model.gone_from(file.partition(".")[0])):
+        if left := sorted(tokens & model.gone_from(_bank_of(file))):
             what = f"{file} holds {len(left)} forgotten tokens: {left[:3]}"
             findings.append(Finding(broken=Broken.LEFT, seed=seed, what=what))
     return findings
@@ -107,7 +108,12 @@ def _adopt(model: FolderModel, seen: Seen) -> None:
         there = seen.banks.get(name, {})
         bank.said = {id_: one for id_, one in bank.said.items() if id_ in there}
     for file, tokens in seen.tokens.items():
-        model.gone_from(file.partition(".")[0]).difference_update(tokens)
+        model.gone_from(_bank_of(file)).difference_update(tokens)
+
+
+def _bank_of(file: str) -> str:
+    """Return the name of the bank that a file belongs to. A file in a folder belongs to none."""
+    return "" if "/" in file else file.partition(".")[0]
 
 
 def _describe_half(effect: Effect, seen: Seen) -> str:

@@ -24,7 +24,8 @@ from recollect.methods.recmem.consolidate import UnitConsolidator
 from recollect.methods.recmem.settings import ConsolidateSettings, Recurrence
 from recollect.methods.remem.indexer import Indexer
 from recollect.methods.remem.settings import IndexSettings
-from recollect.recipes import Recipe, get_recipe, make_turn_encoder
+from recollect.methods.turn_encoder import make_turn_encoder
+from recollect.recipes import Recipe, get_recipe
 from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings
 

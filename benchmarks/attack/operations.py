@@ -133,7 +133,7 @@ class Import:
 
     async def perform(self, memory: Memory) -> None:
         lines = [line async for line in (await open_bank(memory, self.source)).export()]
-        info = await (await open_bank(memory, self.bank)).import_(lines)
+        info = await memory.import_bank(self.bank, lines)
         if info.messages != len(self.said):
             raise Broke(f"import acknowledged {info.messages} of {len(self.said)} messages")
 

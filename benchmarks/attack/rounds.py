@@ -85,7 +85,7 @@ async def perform(operation: Operation, memory: Memory, tell: Tell) -> bool:
     except Broke as exc:
         tell(BROKE, str(exc))
     except RecollectError as exc:
-        tell(REFUSED, f"{operation.kind}: {type(exc).__name__}: {exc}")
+        tell(REFUSED, f"{operation.kind}: {type(exc).__name__}: {exc} {_name_cause(exc)}")
         return False
     tell(DONE, None)
     return True
@@ -168,3 +168,8 @@ class StatementTrace:
         connection: sqlite3.Connection = self._connect(*given, **named)
         connection.set_trace_callback(self._watch)
         return connection
+
+
+def _name_cause(exc: BaseException) -> str:
+    """Return the name of SQLite's error behind an error, if there is one."""
+    return str(getattr(exc.__cause__, "sqlite_errorname", ""))

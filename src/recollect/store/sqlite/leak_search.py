@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.store.sqlite.raw_files import open_raw
+
 _PIECE_CHARACTERS = 48
 _MIN_PIECE_CHARACTERS = 6  # shorter pieces occur by chance
 _KEY_BYTES = 8
@@ -55,7 +57,7 @@ def find_pieces(file: Path, pieces: Sequence[str]) -> set[str]:
 
 def _read_windows(file: Path) -> Iterator[bytes]:
     try:
-        with file.open("rb") as opened:
+        with open_raw(file) as opened:
             window = b""
             while block := opened.read(_BLOCK):
                 window = window[-_OVERLAP:] + block
