@@ -39,7 +39,9 @@ _PRAGMAS = (
     # Folding the log into the file after every 4 MB would double the bytes that a batch writes.
     "PRAGMA wal_autocheckpoint = 8000",
     "CREATE TEMP TABLE doomed (seq INTEGER PRIMARY KEY)",
+    "CREATE TEMP TABLE possible (seq INTEGER PRIMARY KEY)",
     "CREATE TEMP TABLE doomed_fact (item INTEGER PRIMARY KEY)",
+    "CREATE TEMP TABLE doomed_item (item INTEGER PRIMARY KEY)",
 )
 
 
