@@ -194,6 +194,10 @@ class ToyStore:
         found = [session for session in self._tables.sessions.values() if session.id in there]
         return sorted(found, key=lambda session: (session.started, session.id))
 
+    async def messages_without_items(self, limit):
+        read = {source for entry in self._tables.items.values() for source in entry.item.sources}
+        return [m for m in self._tables.messages.values() if m.id not in read][:limit]
+
     async def messages_before(self, session, position, count):
         found = [m for m in self._tables.messages.values() if m.session == session and m.position < position]
         return sorted(found, key=lambda m: m.position)[max(0, len(found) - count) :] if count else []

@@ -11,7 +11,7 @@ from recollect.domain.banks import BankInfo
 from recollect.domain.changes import Changeset
 from recollect.domain.entities import Merge
 from recollect.domain.facts import Fact, make_given_id
-from recollect.domain.messages import Message
+from recollect.domain.messages import Message, StoredMessage
 from recollect.domain.receipts import FactsReceipt, ForgetReceipt, RetainReceipt
 from recollect.domain.time import Interval
 from recollect.errors import InvalidInput
@@ -28,6 +28,8 @@ from recollect.memory.transfer import import_lines
 from recollect.ports import add_jobs
 from recollect.store.commit_retry import retry_until_current
 from recollect.store.protocol import ForgetSelection, Store, StoreReader
+
+_ENCODED_AT_ONCE = 500
 
 
 class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
@@ -207,6 +209,30 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
         async with self._writing:
             await embed_anew(self._store, self._embedder)
         return await self._store.info()
+
+    async def encode_missing(self) -> int:
+        """Encode the messages from which no item was derived, and return their number. Opening a bank does this.
+
+        A program that was killed may have left such messages. They are encoded some hundred at a time.
+
+        Raises:
+            ModelUnavailable: the embedder could not be reached. What was encoded before stays.
+        """
+        count = 0
+        missing: list[StoredMessage] = []
+
+        async def derive(reader: StoreReader) -> Changeset:
+            nonlocal missing
+            missing = await self._store.messages_without_items(_ENCODED_AT_ONCE)
+            if not missing:
+                return Changeset()
+            changes = await self._recipe.encoder.encode_stored(missing, reader=reader)
+            caused = add_jobs(replace(changes, messages=tuple(missing)), self._consolidators, self._clock())
+            return replace(changes, jobs=caused.jobs)
+
+        while (await self._commit(derive)).items:  # an encoder may make nothing of a message
+            count += len(missing)
+        return count
 
     async def backfill(self) -> int:
         """Let the recipe process, in the background, messages from which it has derived nothing. Return their number.

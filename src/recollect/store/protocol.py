@@ -165,6 +165,14 @@ class StoreReader(Protocol):
         """
         ...
 
+    async def messages_without_items(self, limit: int) -> list[StoredMessage]:
+        """Return messages from which no item was derived, in the order in which they were stored. At most ``limit``.
+
+        There are none, unless a program of an earlier version was killed between the two. This is asked whenever a bank
+        is opened, so it must be cheap. A store may check each message only once.
+        """
+        ...
+
     async def items(self, ids: Iterable[str]) -> list[Item]: ...
 
     async def vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
