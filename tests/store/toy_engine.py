@@ -14,7 +14,7 @@ from recollect.domain.banks import BankInfo
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import NameInUse
 from recollect.domain.items import ItemKind
-from recollect.domain.receipts import ForgetReceipt
+from recollect.domain.receipts import ForgetReceipt, Verification
 from recollect.domain.time import to_micros
 from recollect.domain.usage import Cost, Usage
 from recollect.domain.validity import OPEN_EDGES, validity_of
@@ -391,8 +391,7 @@ class ToyStore:
             entities=0,
             mentions=len(before.mentions) - len(tables.mentions),
             jobs=0,
-            verified=True,
-            leftovers=(),
+            verification=Verification.VERIFIED,
             seconds=0.0,
         )
 
