@@ -131,9 +131,10 @@ async def test_every_recipe_can_be_followed(recipe):
 async def test_without_a_model_the_evidence_comes():
     async with memory("none") as opened:
         bank = await filled(opened)
-        events = [event async for event in bank.ask_stream(ASKED)]
-    assert isinstance(events[-1], Answer)
-    assert events[-1].evidence
+        *steps, answer = [event async for event in bank.ask_stream(ASKED)]
+    assert isinstance(answer, Answer)
+    assert answer.evidence
+    assert tuple(steps) == answer.trace
 
 
 def test_it_is_followed_without_await_as_it_comes():

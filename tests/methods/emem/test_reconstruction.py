@@ -45,8 +45,10 @@ async def tell(bank):
 
 
 async def ask(bank, model, text=MOVED, *, settings=None, **more):
-    responder = Reconstructor(bank.parts(model), settings or ReconstructionSettings())
-    return (await responder.respond(query(text, **more), bank.store)).answer
+    responder, heard = Reconstructor(bank.parts(model), settings or ReconstructionSettings()), []
+    answer = (await responder.respond(query(text, **more), bank.store, heard.append)).answer
+    assert tuple(heard) == answer.trace
+    return answer
 
 
 def two_hops(master):

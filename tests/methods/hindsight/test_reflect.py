@@ -41,8 +41,9 @@ def reflected(*opinions, answer="I think it is.", citations=(1,), abstained=Fals
 
 
 async def reflect(iris, parts, text=ASKED, settings=None, *, commit=True, **more):
-    responder = Reflector(parts, settings or ReflectSettings())
-    response = await responder.respond(query(text, **more), iris.store)
+    responder, heard = Reflector(parts, settings or ReflectSettings()), []
+    response = await responder.respond(query(text, **more), iris.store, heard.append)
+    assert tuple(heard) == response.answer.trace
     if commit and response.derive is not None:
         changes = await derive_changes(iris.store, response.derive)
         if changes.items:
