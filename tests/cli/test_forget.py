@@ -2,7 +2,7 @@ import pytest
 
 from recollect import Fact
 from recollect.cli.evidence import format_forget_receipt
-from recollect.domain.receipts import ForgetReceipt, Verification
+from recollect.domain.receipts import ForgetReceipt
 from recollect.sync import Memory
 
 
@@ -68,7 +68,7 @@ def test_a_check_that_found_something_says_where():
         entities=0,
         mentions=0,
         jobs=0,
-        verification=Verification.WORDS_LEFT,
+        verified=False,
         leftovers=("x.bank",),
         seconds=0.01,
     )

@@ -14,6 +14,7 @@ from recollect.errors import InvalidInput
 LIMITS_FORM: Final = "2M/day,extract=500k/day,10M"
 
 _LIMIT: Final = re.compile(r"(?:(?P<role>[a-z]+)=)?(?P<number>\d+(?:\.\d+)?)(?P<unit>[kKmM]?)(?:/(?P<per>day|all))?")
+_MOST_DIGITS: Final = 15
 _UNIT_TOKENS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
@@ -88,5 +89,7 @@ def _parse_limit(text: str) -> Limit:
     found = _LIMIT.fullmatch(text)
     if found is None:
         raise InvalidInput(f"the limit {text!r} cannot be read; limits are written like {LIMITS_FORM}")
+    if len(found["number"]) > _MOST_DIGITS:
+        raise InvalidInput(f"the limit {text[:20]}... has too many digits. At most {_MOST_DIGITS} are read")
     tokens = round(float(found["number"]) * _UNIT_TOKENS[found["unit"].lower()])
     return Limit(tokens=tokens, per=Period(found["per"] or Period.ALL), role=found["role"])

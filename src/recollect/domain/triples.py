@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 
+from recollect._unicode import normalize_unicode
 from recollect.domain.time import Interval
 
 
@@ -80,5 +80,5 @@ class TimeFilter:
 def fold_phrase(phrase: str) -> str:
     """Return the key of a phrase. Phrases that differ only in case, character width or whitespace have the same key."""
     if not phrase.isascii():  # most phrases are ASCII and need no normalisation
-        phrase = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", phrase).casefold())
+        phrase = normalize_unicode("NFKC", normalize_unicode("NFKC", phrase).casefold())
     return " ".join(phrase.casefold().split())

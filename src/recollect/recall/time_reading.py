@@ -11,7 +11,7 @@ from typing import Final
 from recollect.domain.queries import Query, SearchProbe
 from recollect.models.embedder import Embedder
 from recollect.models.time_reader import TimeReader
-from recollect.recall.analyze import ParsedQuestion, build_probe, parse_question
+from recollect.recall.analyze import ParsedQuestion, build_probe, read_question
 from recollect.recall.settings import Arm, RecallSettings
 from recollect.text.time_expressions import find_times
 from recollect.text.time_expressions.words import COUNT, DAY, FOLLOW, FULL_WEEKDAY, HOLIDAY, MONTH, SEASON, YEAR, S
@@ -81,7 +81,7 @@ async def analyse_question(
     Raises:
         ModelUnavailable: the embedder could not be reached.
     """
-    question = parse_question(query, speakers)
+    question = await read_question(query, speakers)
     question, notes = await read_question_time(question, query, time_reader, settings)
     return AnalysedQuestion(probe=await build_probe(question, embedder), notes=notes)
 
@@ -121,4 +121,4 @@ def has_unread_time(query: Query) -> bool:
     text = query.text[:_LONGEST]
     if _MEASURING.search(text) or not any(telling.search(text) for telling in _TELLING):
         return False
-    return not find_times(text, query.now)
+    return not find_times(text, query.now, limit=1)

@@ -94,19 +94,23 @@ def find_quoted(text: str, cited: Sequence[StoredMessage], shown: Sequence[Store
     message contains it. Everything that comes from a message must be removed with it, even if a model does not cite it.
     """
     said, known = _fold_text(text), [_fold_text(render_message(message)) for message in cited]
-    pieces = {said[at : at + _LONG_PIECE] for at in range(len(said) - _LONG_PIECE + 1)}
-    pieces = {piece for piece in pieces if not any(piece in one for one in known)}
+    pieces = _list_pieces(said).difference(*map(_list_pieces, known))
     numbers = _find_numbers(said).difference(*map(_find_numbers, known))
     others = [(message, _fold_text(render_message(message))) for message in shown if message not in cited]
     return [
         message
         for message, words in others
-        if not numbers.isdisjoint(_find_numbers(words)) or any(piece in words for piece in pieces)
+        if not numbers.isdisjoint(_find_numbers(words)) or not pieces.isdisjoint(_list_pieces(words))
     ]
 
 
 def _fold_text(text: str) -> str:
     return " ".join(text.casefold().split())
+
+
+def _list_pieces(text: str) -> set[str]:
+    """Return every long piece of a text, so that looking for many pieces in many texts takes linear time."""
+    return {text[at : at + _LONG_PIECE] for at in range(len(text) - _LONG_PIECE + 1)}
 
 
 def _find_numbers(text: str) -> set[str]:

@@ -17,7 +17,9 @@ from hashlib import sha256
 from heapq import nlargest
 from typing import Final
 
+from recollect._unicode import normalize_unicode
 from recollect.domain.entities import Entity, Mention, Merge
+from recollect.text.name_index import LONGEST_NAME
 
 CANDIDATES: Final = 20
 MAX_BLOCK_SIZE: Final = 8
@@ -256,13 +258,17 @@ def list_blocks(keys: Iterable[str]) -> tuple[str, ...]:
     - for a long word among others, its first and last letters with the other words,
     - for a long word alone, its first four letters with the last, and its first letter with the last four.
 
-    The last two find names with one mistake inside a long word. One mistake changes at most one of the two blocks of a
-    single word.
+    A name of more than :data:`LONGEST_NAME` characters has only the first block: it is a sentence and not a name.
+
+    The last two blocks find names with one mistake inside a long word. One mistake changes at most one of the two
+    blocks of a single word.
     """
     names: dict[str, None] = {}
     for key in keys:
         words = key.split(" ")
         names["=" + "".join(words)] = None
+        if len(key) > LONGEST_NAME:
+            continue
         for place, word in enumerate(words):
             if word not in _COMMON:
                 names[":" + word] = None
@@ -303,8 +309,8 @@ def _strip_accents(text: str) -> str:
     Only marks above and below letters are accents. Signs that change a Japanese or an Indic letter into another letter
     (combining classes under 200) stay.
     """
-    parts = unicodedata.normalize("NFKD", text).casefold().translate(_LETTERS)
-    kept = unicodedata.normalize("NFKC", "".join(char for char in parts if unicodedata.combining(char) < 200))
+    parts = normalize_unicode("NFKD", text).casefold().translate(_LETTERS)
+    kept = normalize_unicode("NFKC", "".join(char for char in parts if unicodedata.combining(char) < 200))
     return "".join(char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in kept)
 
 

@@ -24,7 +24,7 @@ from recollect.retain.extract import ExtractedTurn, extract_turn, make_item
 from recollect.retain.extractive_summary import extract_summary, index_summaries, make_summary_id
 from recollect.retain.link import LinkSettings, make_entity_links, make_semantic_links, make_temporal_links
 from recollect.retain.name_similarity import ResolveSettings
-from recollect.retain.resolve import NameOccurrence, resolve_names
+from recollect.retain.resolve import NameOccurrence, resolve_many_names
 from recollect.retain.segments import SegmentSettings
 from recollect.retain.turns import Turn, group_turns, list_earlier_turns, restore_turn
 from recollect.retain.windowing import SealedSegment, window_messages
@@ -74,7 +74,7 @@ class TurnEncoder:
         stored = _make_messages(messages, session, known, now)
         if not stored:
             return Changeset()
-        turns = group_turns(stored, last=await _restore_last_turn(known, session, reader))
+        turns = await self._group_turns(stored, session, known, reader)
         changes = replace(
             await self._derive(turns, known, reader),
             sessions=(Session(id=session, started=min(message.at for message in stored)),),
@@ -108,16 +108,6 @@ class TurnEncoder:
         bare = await _list_unsummarized(require_segments(reader)) if settings and settings.summaries else []
         return replace(changes, items=(*changes.items, *await self._make_extracts(bare, known, reader)))
 
-    async def encode_stored(self, messages: Sequence[StoredMessage], *, reader: StoreReader) -> Changeset:
-        """Derive what is missing of stored messages. See :class:`recollect.ports.Encoder`."""
-        known = await reader.look_up(sorted({message.session for message in messages}), [])
-        turns: list[Turn] = []
-        for run in _split_runs(messages):
-            last = await _restore_last_turn(known, run[0].session, reader)
-            follows = last is not None and last.parts[-1].message.position + 1 == run[0].position
-            turns += group_turns(run, last=last if follows else None)
-        return await self._add_windows(await self._derive(turns, known, reader), known, reader)
-
     async def _add_windows(self, changes: Changeset, known: Lookup, reader: StoreReader) -> Changeset:
         """Return the changes together with the changed segments, and with extracts of the full ones."""
         settings = self._settings.segments
@@ -137,6 +127,13 @@ class TurnEncoder:
         items = await asyncio.to_thread(lambda: [extract_summary(s.segment, s.messages, directory) for s in sealed])
         return await index_summaries(items, self._embedder)
 
+    async def _group_turns(
+        self, stored: Sequence[StoredMessage], session: str, known: Lookup, reader: StoreReader
+    ) -> list[Turn]:
+        end = known.session_ends[session]
+        last = restore_turn(end.last, await reader.messages(end.last.sources)) if end.last else None
+        return group_turns(stored, last=last)
+
     async def _derive(self, turns: Sequence[Turn], known: Lookup, reader: StoreReader) -> Changeset:
         directory = await self._names.directory_at(known, reader)
         speakers = frozenset(await reader.speakers()) | {part.message.speaker for turn in turns for part in turn.parts}
@@ -153,7 +150,7 @@ class TurnEncoder:
             IndexedItem(item=item, vector=vector, terms=entry.terms, asks=entry.asks)
             for item, entry, vector in zip(items, extracted, vectors, strict=True)
         ]
-        resolution = resolve_names(_list_names(extracted), directory, self._settings.resolve)
+        resolution = await resolve_many_names(_list_names(extracted), directory, self._settings.resolve)
         return Changeset(
             author=self._names.propose_change(resolution),
             items=tuple(indexed),
@@ -177,29 +174,13 @@ class TurnEncoder:
         entities = sorted({mention.entity for mention in resolution.mentions})
         recent = await reader.recent_mentions(entities, settings.entity + 1)
         before = sorted((item for item in known.recent_items if item.id not in again), key=lambda item: item.mentioned)
-        return (
-            *make_temporal_links([entry.item for entry in indexed], before, settings),
-            *make_semantic_links(indexed, nearest, settings),
-            *make_entity_links(resolution.mentions, recent, settings),
+        return await asyncio.to_thread(
+            lambda: (
+                *make_temporal_links([entry.item for entry in indexed], before, settings),
+                *make_semantic_links(indexed, nearest, settings),
+                *make_entity_links(resolution.mentions, recent, settings),
+            )
         )
-
-
-async def _restore_last_turn(known: Lookup, session: str, reader: StoreReader) -> Turn | None:
-    """Return the last turn of a session, because an answer may still join it."""
-    end = known.session_ends[session]
-    return restore_turn(end.last, await reader.messages(end.last.sources)) if end.last else None
-
-
-def _split_runs(messages: Sequence[StoredMessage]) -> list[list[StoredMessage]]:
-    """Return messages as runs that follow one another in a session without a gap."""
-    runs: list[list[StoredMessage]] = []
-    for message in sorted(messages, key=lambda one: (one.session, one.position)):
-        before = runs[-1][-1] if runs else None
-        if before and (before.session, before.position + 1) == (message.session, message.position):
-            runs[-1].append(message)
-        else:
-            runs.append([message])
-    return runs
 
 
 async def _find_summarized(numbers: Iterable[int], reader: StoreReader) -> set[int]:

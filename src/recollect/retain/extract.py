@@ -75,8 +75,8 @@ def _is_question(part: TurnPart) -> bool:
 
 
 def _find_occurrences(opening: TurnPart) -> tuple[Occurrence, ...]:
-    found = find_times(opening.text, opening.message.at)
-    return tuple(Occurrence(words=mention.text, interval=mention.interval) for mention in found[:MOST_TIMES])
+    found = find_times(opening.text, opening.message.at, limit=MOST_TIMES)
+    return tuple(Occurrence(words=mention.text, interval=mention.interval) for mention in found)
 
 
 def _find_names(

@@ -14,6 +14,11 @@ from recollect.domain.entities import Mention
 from recollect.domain.items import IndexedItem, Item
 from recollect.domain.links import Link, LinkKind
 
+Floats = NDArray[np.float32]
+
+_NEAR = 2048  # vectors of one call that are compared with each other
+_MOST_ALIKE = 8  # times as many similar vectors as there will be links
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSettings:
@@ -46,7 +51,7 @@ def make_semantic_links(
     """
     if not items:
         return
-    among = _find_similar([entry.vector for entry in items], settings.semantic_threshold)
+    among = _find_similar([entry.vector for entry in items], settings)
     for at, entry in enumerate(items):
         alike = {id_: score for id_, score in nearest[at] if score >= settings.semantic_threshold}
         alike |= {items[other].item.id: score for other, score in among.get(at, ())}
@@ -55,19 +60,24 @@ def make_semantic_links(
             yield Link(source=entry.item.id, target=target, kind=LinkKind.SEMANTIC, weight=min(alike[target], 1.0))
 
 
-def _find_similar(vectors: Sequence[NDArray[np.float32]], threshold: float) -> dict[int, list[tuple[int, float]]]:
-    """Return, for each vector, the vectors before it with a cosine of at least ``threshold``.
+def _find_similar(vectors: Sequence[Floats], settings: LinkSettings) -> dict[int, list[tuple[int, float]]]:
+    """Return, for each vector, similar vectors before it: each with its place and its cosine.
 
-    Each is given as its place and its cosine.
+    Only the :data:`_NEAR` vectors before it or more are compared, and few of very many are returned. So the time and
+    the memory are linear in the number of vectors.
     """
-    matrix = np.stack(vectors)
-    cosines = matrix @ matrix.T
+    matrix, most = np.stack(vectors), _MOST_ALIKE * settings.semantic
     alike: dict[int, list[tuple[int, float]]] = {}
-    rows, columns = np.divmod(np.flatnonzero(cosines >= threshold), len(matrix))
-    before = columns < rows
-    rows, columns = rows[before], columns[before]
-    for row, column, cosine in zip(rows.tolist(), columns.tolist(), cosines[rows, columns].tolist(), strict=True):
-        alike.setdefault(row, []).append((column, cosine))
+    for start in range(0, len(matrix), _NEAR):
+        first = max(0, start - _NEAR)
+        cosines = matrix[start : start + _NEAR] @ matrix[first : start + _NEAR].T
+        cosines[np.arange(first, first + cosines.shape[1]) >= np.arange(start, start + len(cosines))[:, None]] = -1.0
+        similar = cosines >= settings.semantic_threshold
+        for row in np.flatnonzero(similar.any(axis=1)).tolist():
+            columns = np.flatnonzero(similar[row])
+            if len(columns) > most:
+                columns = np.argpartition(-cosines[row], most)[:most]
+            alike[start + row] = list(zip((columns + first).tolist(), cosines[row, columns].tolist(), strict=True))
     return alike
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from rapidfuzz.distance import OSA
 
 from recollect.retain.directory import LONG_WORD
+from recollect.text.name_index import LONGEST_NAME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,8 @@ def _compare_names(new: tuple[str, ...], old: tuple[str, ...], settings: Resolve
         return None
     if "".join(new) == "".join(old):
         return NameSimilarity(string=1.0)
+    if max(sum(map(len, new)), sum(map(len, old))) > LONGEST_NAME:
+        return None
     if _is_part(new, old):
         return NameSimilarity(string=1.0, is_part=True)
     if _is_part(old, new):

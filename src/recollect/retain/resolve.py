@@ -8,6 +8,7 @@ merged into the best one only if no veto forbids this. The merge is logged with 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -68,8 +69,29 @@ def resolve_names(
     The function is pure, and ``directory.apply`` applies its result. A sequence may be resolved at once or in parts,
     each of them applied before the next. The result is the same. Blank surfaces are left out.
     """
-    settings = settings or ResolveSettings()
     draft = _DirectoryDraft(directory)
+    _resolve(found, draft, settings or ResolveSettings())
+    return draft.resolution()
+
+
+async def resolve_many_names(
+    found: Sequence[NameOccurrence], directory: EntityDirectory, settings: ResolveSettings | None = None
+) -> Resolution:
+    """Return what :func:`resolve_names` returns. Other tasks of the event loop run between slices of the names.
+
+    A thread cannot do this, because other tasks may change the directory. A decision that rests on an older directory
+    is refused when it is written.
+    """
+    draft = _DirectoryDraft(directory)
+    for start in range(0, len(found), _SLICE):
+        if start:
+            await asyncio.sleep(0)
+        _resolve(found[start : start + _SLICE], draft, settings or ResolveSettings())
+    return draft.resolution()
+
+
+def _resolve(found: Iterable[NameOccurrence], draft: _DirectoryDraft, settings: ResolveSettings) -> None:
+    """Add the decisions on some names to a draft."""
     for one in found:
         key = normalize_surface(one.surface)
         if not key:
@@ -82,7 +104,6 @@ def resolve_names(
             draft.note_mention(owner, one)
         draft.mentions.append(Mention(entity=owner, item=one.item, surface=one.surface))
         draft.add_pairs(owner, company)
-    return draft.resolution()
 
 
 def plan_undo(
@@ -298,5 +319,6 @@ def _compute_company_share(entity_id: str, company: Mapping[str, str | None], dr
     return met / len(company)
 
 
+_SLICE: Final = 100  # names, of which the decisions take some milliseconds
 _ONE_OR_OTHER: Final = frozenset((EntityKind.PERSON, EntityKind.LOCATION))
 _PERHAPS_PEOPLE: Final = frozenset((EntityKind.PERSON, EntityKind.OTHER))

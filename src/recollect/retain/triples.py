@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -48,15 +48,20 @@ def names_in(triple: Triple, people: frozenset[str]) -> dict[str, EntityKind]:
 
     "fence fixing" is a phrase and not a name. It means nobody, so no item is forgotten with a person because of it.
     """
-    kinds = {phrase: _kind_of(phrase, people) for phrase in (triple.subject, triple.object)}
+    find_kind = _make_kind_finder(people)
+    kinds = {phrase: find_kind(phrase) for phrase in (triple.subject, triple.object)}
     return {phrase: kind for phrase, kind in kinds.items() if kind is not None}
 
 
-@lru_cache(maxsize=65_536)
-def _kind_of(phrase: str, people: frozenset[str]) -> EntityKind | None:
-    before = "about "  # so that the capital of a phrase is not read as the beginning of a sentence
-    whole = (len(before), len(before) + len(phrase))
-    return next((name.kind for name in find_names(before + phrase, people) if name.span == whole), None)
+@lru_cache(maxsize=4)  # many phrases are asked for in a row, with the same people; a bank may have very many people
+def _make_kind_finder(people: frozenset[str]) -> Callable[[str], EntityKind | None]:
+    @lru_cache(maxsize=65_536)
+    def find_kind(phrase: str) -> EntityKind | None:
+        before = "about "  # so that the capital of a phrase is not read as the beginning of a sentence
+        whole = (len(before), len(before) + len(phrase))
+        return next((name.kind for name in find_names(before + phrase, people) if name.span == whole), None)
+
+    return find_kind
 
 
 def found_in(items: Sequence[Item], people: frozenset[str]) -> Iterator[NameOccurrence]:

@@ -89,12 +89,12 @@ def split_parts(message: StoredMessage) -> Iterator[TurnPart]:
     Otherwise it is cut after a line, a sentence or a word, if possible.
     """
     text = render_message(message)
-    number = 0
-    while len(text) > PASSAGE_CHARACTERS:
-        cut = _find_cut(text)
-        yield TurnPart(message=message, text=text[:cut], number=number)
-        text, number = text[cut:], number + 1
-    yield TurnPart(message=message, text=text, number=number)
+    start = number = 0
+    while len(text) - start > PASSAGE_CHARACTERS:
+        cut = _find_cut(text, start)
+        yield TurnPart(message=message, text=text[start:cut], number=number)
+        start, number = cut, number + 1
+    yield TurnPart(message=message, text=text[start:], number=number)
 
 
 def render_message(message: StoredMessage) -> str:
@@ -107,12 +107,14 @@ def render_captions(message: StoredMessage) -> str:
     return "".join(f"\n[{caption}]" for caption in message.captions)
 
 
-def _find_cut(text: str) -> int:
+def _find_cut(text: str, start: int) -> int:
+    """Return the end of the passage that begins at ``start``."""
+    end = start + PASSAGE_CHARACTERS
     for mark in _CUTS:
-        at = text.rfind(mark, PASSAGE_CHARACTERS // 2, PASSAGE_CHARACTERS)
+        at = text.rfind(mark, start + PASSAGE_CHARACTERS // 2, end)
         if at > 0:
             return at + len(mark)
-    return PASSAGE_CHARACTERS
+    return end
 
 
 def restore_turn(item: Item, sources: Sequence[StoredMessage]) -> Turn:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection
 
+from recollect._unicode import normalize_unicode
 from recollect.errors import BadBankName, BankNameTaken
 
 _NAME = re.compile(r"\w(?:[\w .@+-]{0,98}[\w@+-])?")
@@ -19,7 +19,7 @@ def checked_name(name: str) -> str:
     Raises:
         BadBankName: the name is not allowed. The message says which names are.
     """
-    name = unicodedata.normalize("NFC", name)
+    name = normalize_unicode("NFC", name)
     if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or ".." in name or len(name.encode()) > _MOST_BYTES:
         raise BadBankName(
             f"{name!r} cannot be a bank's name: use 1 to 100 letters, digits, blanks and . _ @ + - (at most "
@@ -53,4 +53,4 @@ def find_name(name: str, names: Collection[str]) -> str | None:
 
 
 def _decomposed(text: str) -> str:
-    return unicodedata.normalize("NFD", text)
+    return normalize_unicode("NFD", text)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import replace
 
 from recollect.domain.banks import Profile
 from recollect.domain.codec import from_json, to_json
 from recollect.errors import NotABank
 from recollect.store.protocol import StoreReader
 
-PROFILE_KEY = "profile"
+_KEY = "profile"
 
 
 async def read_profile(reader: StoreReader) -> Profile:
@@ -20,7 +18,7 @@ async def read_profile(reader: StoreReader) -> Profile:
     Raises:
         NotABank: the stored profile cannot be read.
     """
-    kept = await reader.setting(PROFILE_KEY)
+    kept = await reader.setting(_KEY)
     if kept is None:
         return Profile(name=reader.name)
     try:
@@ -31,21 +29,4 @@ async def read_profile(reader: StoreReader) -> Profile:
 
 def make_profile_setting(profile: Profile) -> tuple[str, str]:
     """Return the key and the value with which :attr:`Changeset.settings` stores a profile."""
-    return PROFILE_KEY, json.dumps(to_json(profile), ensure_ascii=False)
-
-
-def cut_profile(setting: str, cut: Callable[[str], str]) -> str:
-    """Return the setting of a profile whose background was cut. A setting that cannot be read stays as it is."""
-    try:
-        profile = from_json(Profile, json.loads(setting))
-    except ValueError:
-        return setting
-    return make_profile_setting(replace(profile, background=cut(profile.background)))[1]
-
-
-def read_profile_name(setting: str | None) -> str:
-    """Return the name in the setting of a profile, or "" if there is none."""
-    try:
-        return "" if setting is None else from_json(Profile, json.loads(setting)).name
-    except ValueError:
-        return ""
+    return _KEY, json.dumps(to_json(profile), ensure_ascii=False)

@@ -9,12 +9,13 @@ names of the speakers.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from recollect.domain.entities import EntityKind
+from recollect.text.name_index import LONGEST_NAME, NameIndex
 from recollect.text.name_words import (
     DOTTED,
     ENDS,
@@ -70,7 +71,7 @@ def find_names(text: str, speakers: Collection[str] = (), known: Container[str] 
             names.append(special)
     proven = (opener for opener in openers if opener[0] in inside or opener[0] in known)
     kept = [name for _, at, words in proven if (name := _make_name(text, at, words, people)) is not None]
-    if people.uncased:
+    if people.uncased.names:
         kept.extend(_find_uncased(text, people.uncased, [*names, *kept]))
     if kept:
         names = sorted([*names, *kept], key=_span_start)
@@ -82,16 +83,42 @@ _Opener = tuple[str, int, list[str]]  # a possible name that opens a sentence: i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _KnownPeople:
-    words: frozenset[str]
-    uncased: tuple[str, ...]
+    words: frozenset[str] = frozenset()
+    uncased: NameIndex = NameIndex()
 
 
-@lru_cache(maxsize=256)
+_recent: Final[deque[tuple[frozenset[str], _KnownPeople]]] = deque(maxlen=8)  # few: a bank may have many speakers
+
+
 def _make_people(speakers: frozenset[str]) -> _KnownPeople:
-    named = [name.strip() for name in speakers if name.strip() and name.strip().lower() not in ROLES]
-    words = (word for name in named for word in (name.lower(), *name.lower().split()) if len(word) > 1)
-    uncased = (name for name in named if not name[0].isupper() and name.lower() not in STOP)
-    return _KnownPeople(words=frozenset(words).difference(LINKS), uncased=tuple(sorted(uncased)))
+    """Return what is known of the speakers. New speakers of a bank are added to what was known before."""
+    known, people = max(
+        (one for one in tuple(_recent) if one[0] <= speakers),
+        key=lambda one: len(one[0]),
+        default=(frozenset[str](), _KnownPeople()),
+    )
+    if len(known) < len(speakers):
+        named = [name for speaker in speakers - known if (name := speaker.strip())]
+        words = people.words.union(*map(_list_words, named))
+        uncased = people.uncased.extend((name, _split_uncased(name)) for name in named)
+        people = _KnownPeople(words=words, uncased=uncased)
+        _recent.append((speakers, people))
+    return people
+
+
+def _list_words(name: str) -> frozenset[str]:
+    """Return a speaker's name and its words, in lower case, without words that other names have too."""
+    low = name.lower()
+    words = frozenset() if low in ROLES else frozenset((low, *low.split()))
+    return frozenset(word for word in words if len(word) > 1 and word not in LINKS)
+
+
+def _split_uncased(name: str) -> tuple[str, ...]:
+    """Return the words of a speaker's name that begins without a capital. Other names have none."""
+    low = name.lower()
+    if name[0].isupper() or low in ROLES or low in STOP or len(name) > LONGEST_NAME:
+        return ()
+    return tuple(_UNCASED_WORD.findall(name))
 
 
 def _read_phrase(
@@ -306,18 +333,34 @@ def _classify_by_context(before: str) -> EntityKind:
     return EntityKind.OTHER
 
 
-def _find_uncased(text: str, speakers: Sequence[str], names: Sequence[FoundName]) -> Iterator[FoundName]:
+def _find_uncased(text: str, speakers: NameIndex, names: Sequence[FoundName]) -> Iterator[FoundName]:
     """Yield the speakers whose names begin without a capital ("田中", "ada99"), where they are spelled in the same
     way.
     """
-    pattern = "|".join(map(re.escape, sorted(speakers, key=len, reverse=True)))
+    first_words = speakers.lengths.keys()
+    if first_words.isdisjoint(text) and first_words.isdisjoint(_ASCII_WORD.findall(text)):
+        return  # most texts name none, and this is soon seen
+    places = [found.span() for found in _UNCASED_WORD.finditer(text)]
+    words = [text[start:end] for start, end in places]
     taken = sorted(name.span for name in names)
-    place = 0
-    for hit in re.finditer(rf"(?<![A-Za-z0-9_@])(?:{pattern})(?![A-Za-z0-9_])", text):
-        while place < len(taken) and taken[place][1] <= hit.start():
+    place = after = 0
+    for at in [at for at, word in enumerate(words) if word in first_words]:
+        if at < after or (at > 0 and (words[at - 1] == "@" or _ASCII_WORD.match(words[at - 1]))):
+            continue
+        ends = (end for end, _ in speakers.find_at(words, at) if end == len(words) or not _ASCII_WORD.match(words[end]))
+        after = next(ends, 0)
+        if not after:
+            continue
+        start, end = places[at][0], places[after - 1][1]
+        while place < len(taken) and taken[place][1] <= start:
             place += 1
-        if place == len(taken) or hit.end() <= taken[place][0]:
-            yield FoundName(text=hit[0], kind=EntityKind.PERSON, span=hit.span())
+        if place == len(taken) or end <= taken[place][0]:
+            yield FoundName(text=text[start:end], kind=EntityKind.PERSON, span=(start, end))
+
+
+# Words of ASCII have an end that can be seen. Other scripts may have none, so there each character is looked at.
+_UNCASED_WORD: Final = re.compile(r"[A-Za-z0-9_]+|.", re.S)
+_ASCII_WORD: Final = re.compile(r"[A-Za-z0-9_]+")
 
 
 def _span_start(name: FoundName) -> int:

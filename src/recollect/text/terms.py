@@ -10,6 +10,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect._unicode import normalize_unicode
+
 # ASCII in lower case, with blanks for all other signs. Translating is three times as fast as matching.
 _ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)).ljust(256)
 _POSSESSIVE = re.compile(r"['’]s\b")
@@ -49,7 +51,7 @@ def extract_terms(text: str) -> NDArray[np.uint32]:
 def split_words(text: str) -> list[str]:
     """Return the lower-case words without possessive endings. Stop words are included."""
     plain = text.isascii()
-    lowered = text.lower() if plain else unicodedata.normalize("NFKC", text).casefold()
+    lowered = text.lower() if plain else normalize_unicode("NFKC", text).casefold()
     if "'" in lowered or "’" in lowered:
         lowered = _POSSESSIVE.sub("", lowered)
     if plain:

@@ -1,4 +1,4 @@
-"""Find the recordings that come with recollect-lab."""
+"""Find the recordings that come with recollect."""
 
 from __future__ import annotations
 

@@ -11,9 +11,8 @@ from typing import Final
 import numpy as np
 
 from recollect.domain.items import Item, ItemKind
-from recollect.domain.queries import Query, Scope
+from recollect.domain.queries import Query, Scope, SearchProbe
 from recollect.domain.recalls import ArmStatus, Recall, RecallReceipt
-from recollect.domain.segments import Segment
 from recollect.errors import RecallFailed
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.emem.activation import (
@@ -38,9 +37,9 @@ from recollect.methods.emem.pathways import (
 from recollect.methods.emem.segment_lookup import find_segments
 from recollect.methods.emem.segment_view import make_segment_id, read_segment_views
 from recollect.methods.emem.settings import Pathway, RouteSettings
-from recollect.recall.analyze import parse_question
+from recollect.recall.analyze import read_question
 from recollect.retain.extractive_summary import make_summary_id
-from recollect.store.capabilities import require_segments
+from recollect.store.capabilities import SegmentReader, require_segments
 from recollect.store.protocol import Capability, StoreReader
 from recollect.store.search import Search
 
@@ -52,13 +51,9 @@ _UNION_NOTE: Final = "union"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutedSegments:
-    """The segments to read, the strongest first, and how they were found.
-
-    ``segments`` are those that were read from the bank for that, by their numbers.
-    """
+    """The segments to read, the strongest first, and how they were found."""
 
     activated: tuple[ActivatedSegment, ...]
-    segments: Mapping[int, Segment]
     receipt: RecallReceipt
 
     @property
@@ -106,7 +101,7 @@ class Router:
         began = time.perf_counter()
         routed = await self.route(query, reader)
         numbers = [one.number for one in routed.activated]
-        readings = await read_segment_views(require_segments(reader), numbers, query.scope, routed.segments)
+        readings = await read_segment_views(require_segments(reader), numbers, query.scope)
         pairs = [pair for pair in zip(routed.activated, readings, strict=True) if pair[1].text]
         evidence, cut = await asyncio.to_thread(fit_evidence, pairs, query.max_tokens)
         receipt = replace(
@@ -124,7 +119,7 @@ class Router:
             RecallFailed: no pathway could search.
         """
         began = time.perf_counter()
-        question = parse_question(query, await reader.speakers())
+        question = await read_question(query, await reader.speakers())
         view = await build_input(question, query, reader, self._embedder, self._settings)
         looked = await run_pathways(view)
         _require_working_pathway(looked)
@@ -132,23 +127,16 @@ class Router:
             pathway: sum_pathway_weight(pathway, self._settings) for pathway in looked if _has_worked(looked[pathway])
         }
         items = await _load(looked, view.search)
-        turns = _list_turns(looked, items)
-        by_summary = _collect_summary_strengths(looked, items)
-        placed = await find_segments(
-            [items[ref] for ref in turns],
-            view.probe.terms,
-            require_segments(reader),
-            more=(number for one in by_summary.values() for number in one),
-        )
-        hits = _collect_hits(looked, items, dict(zip(turns, placed.places, strict=True)), weights)
+        hits, nowhere = await _collect_hits(looked, items, view.probe, require_segments(reader), weights)
         numbers = assign_segments(hits)
-        strengths = _drop_excluded({**sum_by_segment(hits, numbers), **by_summary}, query.scope.exclude)
+        strengths = _drop_excluded(
+            {**sum_by_segment(hits, numbers), **_collect_summary_strengths(looked, items)}, query.scope.exclude
+        )
         found = unite_rankings(list(map(list, strengths.values())))
         unsummed = set(found).difference(await _find_summarized(found, query.scope, reader))
         activated = activate(strengths, min(self._settings.tau, query.limit), weights, unsummed)
         return RoutedSegments(
             activated=tuple(replace(one, hits=_select_hits(one.number, hits, numbers)) for one in activated),
-            segments=placed.segments,
             receipt=RecallReceipt(
                 arms=tuple(list_reports(looked)),
                 fusion=_UNION_NOTE,
@@ -159,7 +147,7 @@ class Router:
                 tokens=0,
                 during=view.probe.during,
                 seconds=time.perf_counter() - began,
-                notes=(_describe_unplaced(len(turns) - len(hits)),) if len(hits) < len(turns) else (),
+                notes=(_describe_unplaced(nowhere),) if nowhere else (),
             ),
         )
 
@@ -172,35 +160,29 @@ async def _load(looked: Mapping[Pathway, PathwayResult], search: Search) -> dict
     return dict(await search.load(np.array(refs, dtype=np.int64))) if refs else {}
 
 
-def _list_turns(looked: Mapping[Pathway, PathwayResult], items: Mapping[int, Item]) -> list[int]:
-    """Return the references of the turns that were found, in the order in which they were found."""
-    refs = (ref for pathway, one in looked.items() if pathway in TURN_PATHWAYS for ref in one.strengths)
-    return [ref for ref in dict.fromkeys(refs) if ref in items]
-
-
-def _collect_hits(
+async def _collect_hits(
     looked: Mapping[Pathway, PathwayResult],
     items: Mapping[int, Item],
-    places: Mapping[int, tuple[int, ...]],
+    probe: SearchProbe,
+    reader: SegmentReader,
     weights: Mapping[Pathway, float],
-) -> list[TurnHit]:
-    """Return the turns that are in a segment, with their segments and their strengths."""
+) -> tuple[list[TurnHit], int]:
+    """Return the turns that were found, with their segments, and how many of them are in no segment."""
     brought: dict[Pathway, SegmentStrengths] = {p: one.strengths for p, one in looked.items() if p in TURN_PATHWAYS}
+    refs = dict.fromkeys(ref for one in brought.values() for ref in one)
+    loaded = [(ref, items[ref]) for ref in refs if ref in items]
+    places = await find_segments([turn for _, turn in loaded], probe.terms, reader)
     hits: list[TurnHit] = []
-    for ref, segments in places.items():
-        if not segments:
-            continue
+    for (ref, turn), segments in zip(loaded, places, strict=True):
         strengths: dict[Pathway, float] = {p: one[ref] for p, one in brought.items() if ref in one}
-        hits.append(
-            TurnHit(
-                words=items[ref].text,
-                messages=items[ref].sources,
-                segments=segments,
-                strengths=strengths,
-                strength=combine_strengths(strengths, weights),
+        strength = combine_strengths(strengths, weights)
+        if segments:
+            hits.append(
+                TurnHit(
+                    words=turn.text, messages=turn.sources, segments=segments, strengths=strengths, strength=strength
+                )
             )
-        )
-    return hits
+    return hits, len(loaded) - len(hits)
 
 
 def _collect_summary_strengths(

@@ -88,7 +88,7 @@ _AND_IS: Final = re.compile(rf"(?P<before>\bI\b[^.!?;]{{0,200}}?,?\s(?:and|but|o
 _SHORT: Final = re.compile(r"\byou['’](?P<verb>re|ve|ll|d)\b", re.IGNORECASE)
 _OWN: Final = re.compile(r"\b(?P<word>yourself|yours|your)\b", re.IGNORECASE)
 _YOU: Final = re.compile(
-    r"(?P<before>[\w'’]+|[^\w\s])?(?P<gap>\s*)(?<![-\w])you(?![-\w])(?P<after>\s+[\w'’]+)?", re.IGNORECASE
+    r"(?P<before>(?<![\w'’])[\w'’]+|[^\w\s])?(?P<gap>\s*)(?<![-\w])you(?![-\w])(?P<after>\s+[\w'’]+)?", re.IGNORECASE
 )
 
 _OWNED: Final = {"your": "my", "yours": "mine", "yourself": "myself"}

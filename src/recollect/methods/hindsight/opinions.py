@@ -37,7 +37,7 @@ _STEP: Final = re.compile(
     r"(?P<opinion>.+):(?P<number>\d+):(?P<assessment>formed|reinforce|weaken|contradict|revised)", re.DOTALL
 )
 _OPENING: Final = re.compile(
-    r"\b(?:previously\b.*?\bbut now,? )?"
+    r"\b(?:previously\b.{0,500}?\bbut now,? )?"
     r"(?:in my (?:view|opinion),? |to me,? |(?:i|i['’]ve|i['’]m)(?: now| still| have| come to|,)* "
     r"(?:think|believe|feel|find|hold|am convinced|convinced) (?:that )?)",
     re.IGNORECASE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 from recollect.domain.time import Interval, Precision
@@ -12,13 +13,15 @@ from recollect.text.time_expressions.scan import TimeMention, find_words, may_te
 from recollect.text.time_expressions.tense import Direction, find_direction
 
 
-def find_times(text: str, said_at: datetime) -> tuple[TimeMention, ...]:
-    """Return every time expression of a message as an interval, read from the moment and in the time zone of
-    ``said_at``.
+def find_times(text: str, said_at: datetime, *, limit: int | None = None) -> tuple[TimeMention, ...]:
+    """Return the time expressions of a message as intervals, read from the moment and in the time zone of ``said_at``.
 
     Ambiguous expressions are left out: "5/7/2023", "next Friday" on a Monday, "on Friday" without a verb that shows
     past or future. So are words that name no time ("may", "24/7"). English is read first. If it finds nothing, Spanish,
     French, German, Portuguese, Italian and Dutch are read, and then full dates in further languages.
+
+    At most ``limit`` times are returned, the first in the text. At most :data:`MAX_EXPRESSIONS` expressions are read,
+    ambiguous ones included. So the running time has a bound.
 
     Raises:
         ValueError: ``said_at`` is naive.
@@ -26,10 +29,10 @@ def find_times(text: str, said_at: datetime) -> tuple[TimeMention, ...]:
     if said_at.tzinfo is None:
         raise ValueError("find_times needs an aware said_at")
     words = find_words(text)
-    mentions = tuple(scan_times(text, said_at)) if may_tell_time(words) else ()
+    mentions = tuple(islice(scan_times(text, said_at), limit)) if may_tell_time(words) else ()
     if mentions or not may_be_foreign(words):
         return mentions
-    return tuple(scan_foreign(text, said_at, words))
+    return tuple(islice(scan_foreign(text, said_at, words), limit))
 
 
 def find_question_time(text: str, now: datetime) -> Interval | None:
@@ -56,12 +59,14 @@ _MEASURE: Final = re.compile(
     r"\b(?:since|until|till|before|after|between|from|passed|elapsed|left)\b",
     re.I | re.S,
 )
+_AS_OF: Final = "as of "
 _EITHER_SIDE: Final = re.compile(r"\bbefore\sor\safter\b|\bafter\sor\sbefore\b", re.I)
 
 
 def _is_idle(text: str, mention: TimeMention) -> bool:
     """Return true if the time is not asked about: "How old am I today?", but not "What did I do today?"."""
-    if text[: mention.span[0]].lower().endswith("as of "):
+    start = mention.span[0]
+    if text[max(0, start - len(_AS_OF)) : start].lower() == _AS_OF:
         return True
     return mention.text.lower() == "today" and find_direction(text, *mention.span) is Direction.UNKNOWN
 

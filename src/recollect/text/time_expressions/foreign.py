@@ -19,7 +19,7 @@ from typing import Final
 from recollect.domain.time import Interval
 from recollect.text.time_expressions.dates import PartialDate
 from recollect.text.time_expressions.rules import resolve_exactly
-from recollect.text.time_expressions.scan import MAX_MENTIONS, TimeMention, has_digit
+from recollect.text.time_expressions.scan import MAX_EXPRESSIONS, TimeMention, has_digit
 from recollect.text.time_expressions.tables import LANGUAGES, SMALL_WORDS, TimeLanguage
 from recollect.text.time_expressions.words import ENGLISH_MONTHS, ENGLISH_WEEKDAYS
 
@@ -92,7 +92,7 @@ def _map_names(language: TimeLanguage) -> dict[str, str]:
 
 
 def _scan_language(text: str, at: datetime, reader: _LanguageReader) -> Iterator[TimeMention]:
-    for found in islice(reader.pattern.finditer(text, 0, _MAX_CHARACTERS), MAX_MENTIONS):
+    for found in islice(reader.pattern.finditer(text, 0, _MAX_CHARACTERS), MAX_EXPRESSIONS):
         index = next(n for n in range(len(reader.english)) if found.group(f"s{n}") is not None)
         english = _translate(reader.english[index], found, index, reader)
         interval = _resolve_meaning(english, at)

@@ -14,7 +14,7 @@ from recollect.text.time_expressions.rules import Rule, index_rules
 from recollect.text.time_expressions.words import MONTHS, SEASONS, WEEKDAYS, split_words
 
 # A text with more hits is a list or an attack. The rest stays unread, so that the running time has a bound.
-MAX_MENTIONS: Final = 500
+MAX_EXPRESSIONS: Final = 32
 MAX_WORDS: Final = 50_000
 
 
@@ -60,7 +60,7 @@ def has_digit(words: frozenset[str]) -> bool:
 
 def scan_times(text: str, at: datetime) -> Iterator[TimeMention]:
     """Yield the time expressions of an English text, from first to last. Expressions do not overlap."""
-    for found, rule in islice(_find_matches(text), MAX_MENTIONS):
+    for found, rule in islice(_find_matches(text), MAX_EXPRESSIONS):
         mention = _resolve_match(text, found, rule, at)
         if mention is not None:
             yield mention

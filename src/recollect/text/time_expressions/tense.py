@@ -58,7 +58,9 @@ def find_direction(text: str, start: int, end: int) -> Direction:
     low, high = _find_window(text, max(0, start - _REACH), min(len(text), end + _REACH), start, end, _SENTENCE_END)
     narrow = _find_window(text, low, high, start, end, _CLAUSE_END)
     found = _read_tense(text[narrow[0] : start] + " " + text[end : narrow[1]])
-    return found if found is not Direction.UNKNOWN else _read_tense(text[low:start] + " " + text[end:high])
+    if found is not Direction.UNKNOWN or narrow == (low, high):
+        return found
+    return _read_tense(text[low:start] + " " + text[end:high])
 
 
 def _find_window(text: str, low: int, high: int, start: int, end: int, stop: re.Pattern[str]) -> tuple[int, int]:
