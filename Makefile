@@ -39,7 +39,7 @@ format: $(VENV)/installed-dev  ## put the code into shape
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(VENV)/installed-dev  ## write docs/reference/api.md anew from the docstrings
+docs: $(VENV)/installed-dev  ## write docs/reference anew from the docstrings and the help texts
 	$(BIN)/python docs/generate.py
 
 bench: $(VENV)/installed-dev  ## measure the engine at 1,000, 10,000 and 100,000 items (minutes)

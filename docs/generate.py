@@ -1,18 +1,26 @@
-"""Write docs/reference/api.md from the docstrings of the public names, so that the page always matches the code."""
+"""Write the parts of docs/reference that must match the code.
+
+``api.md`` is written from the docstrings of the public names. The tables of options in ``cli.md`` and ``cli-lab.md``
+are written from the help texts of the commands. The page of the laboratory is skipped if it is not installed.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import ForwardRef, is_typeddict
+from typing import Any, ForwardRef, is_typeddict
+
+import typer.main
 
 import recollect
-from recollect import errors
+from recollect import cli, errors
 from recollect.domain import (
     answers,
     banks,
@@ -45,7 +53,14 @@ from recollect.worker import WorkerSettings
 
 _ROLE = re.compile(r":\w+:`~?([^`]+)`")
 
-PAGE = Path(__file__).parent / "reference" / "api.md"
+REFERENCE = Path(__file__).parent / "reference"
+API, CLI, LAB = REFERENCE / "api.md", REFERENCE / "cli.md", REFERENCE / "cli-lab.md"
+LAB_COMMANDS = ("eval", "recordings")
+SHARED_OPTIONS = (
+    "--store", "--bank", "--json", "--yes", "--embedder", "--reranker", "--recipe", "--model", "--zone",
+)  # fmt: skip
+_TABLE = re.compile(r"^\| option \| \|\n\|---\|---\|\n(?:\|.*\n)*", re.M)
+_HEADING = re.compile(r"`recollect ([a-z ]+[a-z])")
 SECTIONS = (
     ("Memory", (recollect.Memory,)),
     ("Bank", (recollect.Bank,)),
@@ -160,8 +175,81 @@ def _marked(text: str) -> str:
     return _ROLE.sub(r"`\1`", text).replace("``", "`")
 
 
+def option_pages() -> dict[Path, str]:
+    """Return the pages on commands with new tables of options."""
+    root = typer.main.get_command(cli.app)
+    ours = dict(_commands(root))
+    pages = {CLI: _with_tables(CLI.read_text("utf-8"), ours, _shared_options(ours))}
+    if importlib.util.find_spec("recollect_lab") is not None:
+        lab = {words: one for name in LAB_COMMANDS for words, one in _commands(root.get_command(None, name), (name,))}
+        pages[LAB] = _with_tables(LAB.read_text("utf-8"), lab, _shared_options(ours))
+    return pages
+
+
+def _commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Yield every command with its words, groups left out."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, (*words, name))
+        else:
+            yield " ".join((*words, name)), command
+
+
+def _shared_options(commands: dict[str, Any]) -> dict[str, str]:
+    """Return the rows of the options that many commands share. The most frequent help text of an option counts."""
+    rows = Counter(row for command in commands.values() for row in _rows(command))
+    found: dict[str, str] = {}
+    for name in SHARED_OPTIONS:
+        found[name] = next(row for row, _ in rows.most_common() if row.startswith(f"| `{name}`"))
+    return found
+
+
+def _with_tables(page: str, commands: dict[str, Any], shared: dict[str, str]) -> str:
+    """Return a page in which the table of each command has all its options, except those that all commands share."""
+    sections = page.split("\n## ")
+    for at, section in enumerate(sections):
+        heading = _HEADING.match(section)
+        if section.startswith("For every command"):
+            sections[at] = _replace_table(section, [*shared.values(), "| `--help` | Show the options of a command. |"])
+        elif heading is not None and heading[1] in commands:
+            own = [row for row in _rows(commands[heading[1]]) if row not in shared.values()]
+            sections[at] = _replace_table(section, own)
+    return "\n## ".join(sections)
+
+
+def _replace_table(section: str, rows: list[str]) -> str:
+    """Return a section with these rows in its table of options.
+
+    Raises:
+        ValueError: there are rows and no table, or the other way round.
+    """
+    table = _TABLE.search(section)
+    if (table is None) is bool(rows):
+        raise ValueError(f"a table of options is missing, or has no rows any more: {section.splitlines()[0]}")
+    if table is None:
+        return section
+    return "\n".join([section[: table.start()] + "| option | |", "|---|---|", *rows, section[table.end() :]])
+
+
+def _rows(command: Any) -> Iterator[str]:
+    """Yield the row of each option of a command."""
+    for param in command.params:
+        if param.param_type_name == "option":
+            default = param.default
+            shown = default is not None and default is not False and "Default:" not in param.help
+            told = f"{param.help} Default: {default}." if shown else param.help
+            yield f"| `{param.opts[0]}`{f' {param.metavar}' if param.metavar else ''} | {told} |"
+
+
+def pages() -> dict[Path, str]:
+    """Return all pages that are written here."""
+    return {API: page(), **option_pages()}
+
+
 if __name__ == "__main__":
+    made = pages()
     if "--check" in sys.argv:
-        sys.exit(PAGE.read_text("utf-8") != page())
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(), "utf-8")
+        sys.exit(any(path.read_text("utf-8") != text for path, text in made.items()))
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for path, text in made.items():
+        path.write_text(text, "utf-8")

@@ -123,7 +123,7 @@ def test_the_reference_tells_of_every_kind_of_item():
     assert set(ItemKind) <= set(re.findall(r"`([a-z]+)`", REFERENCE.read_text("utf-8")))
 
 
-def test_the_api_page_is_what_the_docstrings_say():
+def test_the_pages_are_what_docstrings_and_help_texts_say():
     root = Path(__file__).parents[1]
     done = subprocess.run([sys.executable, root / "docs" / "generate.py", "--check"], cwd=root, check=False)
     assert done.returncode == 0, "run `make docs`"

@@ -2,7 +2,7 @@ import pytest
 
 from recollect import Fact
 from recollect.cli.evidence import format_forget_receipt
-from recollect.domain.receipts import ForgetReceipt
+from recollect.domain.receipts import ForgetReceipt, Verification
 from recollect.sync import Memory
 
 
@@ -68,7 +68,7 @@ def test_a_check_that_found_something_says_where():
         entities=0,
         mentions=0,
         jobs=0,
-        verified=False,
+        verification=Verification.WORDS_LEFT,
         leftovers=("x.bank",),
         seconds=0.01,
     )

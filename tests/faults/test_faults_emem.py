@@ -24,7 +24,7 @@ from recollect.retain.encode import EncodeSettings
 from recollect.retain.segments import SegmentSettings
 from recollect.store.commit_retry import derive_changes
 
-SUMMARISE, ASSIST, ANSWER = (f"emem.{one}" for one in ("summarise", "assist", "answer"))
+SUMMARIZE, ASSIST, ANSWER = (f"emem.{one}" for one in ("summarise", "assist", "answer"))
 RECIPE = replace(
     get_recipe("emem"),
     encode=partial(make_turn_encoder, settings=EncodeSettings(segments=SegmentSettings(length=90, overlap=12))),
@@ -47,7 +47,7 @@ _LINE = re.compile(r"^\[[\w :-]+\] \w+: (.*)$", re.M)
 def reply_to(operation, subject, text):
     """What the model answers to a prompt, before JSON."""
     lines = _LINE.findall(text.partition("</segment>")[0])
-    if operation == SUMMARISE:
+    if operation == SUMMARIZE:
         return {"speakers": ["Ada"], "period": "July 2024", "key_items": [], "events": [f"It was told: {lines[-1]}"]}
     if operation == ASSIST:
         found = [line for line in lines if ("Toby" in line or "choir" in line) and line in SAID]
@@ -67,7 +67,7 @@ def spoil_finding(kind, bad):
 @pytest.fixture(autouse=True)
 def _a_model_for_emem(monkeypatch):
     monkeypatch.setattr(machinery, "reply_to", reply_to)
-    for operation, spoil in {SUMMARISE: spoil_summary, ASSIST: spoil_finding, ANSWER: spoil_answer}.items():
+    for operation, spoil in {SUMMARIZE: spoil_summary, ASSIST: spoil_finding, ANSWER: spoil_answer}.items():
         monkeypatch.setitem(machinery._SPOILERS, operation, spoil)
 
 
@@ -102,7 +102,7 @@ async def test_summaries_that_fail_in_every_way_leave_the_extracts_and_are_made_
 ):
     kinds = list(KINDS)
     random.Random(seed).shuffle(kinds)
-    clock, model = Clock(), Faulty(at, {SUMMARISE: deque(kinds)})
+    clock, model = Clock(), Faulty(at, {SUMMARIZE: deque(kinds)})
 
     async def look(lines, jobs):
         assert_sound(tmp_path / "banks" / f"{NAME}.bank")
@@ -123,7 +123,7 @@ async def test_summaries_that_fail_in_every_way_leave_the_extracts_and_are_made_
         assert await summaries(bank) == truth
         (cost,) = await bank.costs()
     assert not any(model.plan.values()), "every fault was met"
-    assert (cost.operation, cost.role, cost.failed) == (SUMMARISE, "assist", len(KINDS))
+    assert (cost.operation, cost.role, cost.failed) == (SUMMARIZE, "assist", len(KINDS))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -235,7 +235,7 @@ async def test_a_worker_that_vanishes_leaves_its_job_to_the_next(at, tmp_path, t
         bank = await memory.bank(NAME)
         await bank.retain(said(SAID), session="s")
         (consolidator,) = bank._method(None).consolidators
-        job = await bank._store.claim([SUMMARISE], "gone", clock() + timedelta(minutes=1), 60)
+        job = await bank._store.claim([SUMMARIZE], "gone", clock() + timedelta(minutes=1), 60)
         await derive_changes(bank._store, await consolidator.consolidate(job, bank._store, clock()))
         assert {label for label, _, _ in (await summaries(bank)).values()} == {"extractive"}
     clock.on(timedelta(hours=1))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from recollect.domain.queries import Query, Scope
-from recollect.integrations.answering import EMPTY_READER
+from recollect.integrations.answering import NO_BANK
 from recollect.methods.memr3.answer import ConclusionReply
 from recollect.methods.memr3.trace import Finding, Gap
 from recollect.methods.memr3.tracker import GenerationReply
@@ -40,7 +40,7 @@ def query(text="Which cat sleeps?", **more):
 
 
 async def found(retriever, text="Which cat sleeps?", **more):
-    return await retriever.retrieve(query(text, **more), EMPTY_READER)
+    return await retriever.retrieve(query(text, **more), NO_BANK)
 
 
 def texts_of(recall):

@@ -18,11 +18,12 @@ from recollect.domain.recalls import ArmRank, ArmStatus
 from recollect.domain.time import Interval, Precision
 from recollect.errors import InvalidInput, NaiveDatetime, NoModel, RecallFailed
 from recollect.integrations import CallableRetriever, ForeignPiece, ForeignRetriever, MetadataFields, answer_over
-from recollect.integrations.answering import EMPTY_READER
+from recollect.integrations.answering import NO_BANK
 from recollect.integrations.foreign_memory import MAX_REQUESTED
 from recollect.integrations.metadata_fields import make_text_id, parse_moment, read_piece
 from recollect.methods.memr3.settings import LoopSettings
-from recollect.testing.models import ScriptedModel
+from recollect.recall.pipeline import TemprRetriever
+from recollect.testing.models import HashEmbedder, ScriptedModel
 
 MAY = Interval(start=AT, end=NOW, precision=Precision.RANGE)
 
@@ -139,7 +140,7 @@ async def test_a_message_can_be_left_out_whatever_holds_it():
     ],
 )
 async def test_what_cannot_be_kept_to_is_said(scope, words):
-    recall = await ForeignRetriever(Shelf(pieces("a"))).retrieve(replace(query(), scope=scope), EMPTY_READER)
+    recall = await ForeignRetriever(Shelf(pieces("a"))).retrieve(replace(query(), scope=scope), NO_BANK)
     assert recall.receipt.notes == (f"shelf cannot be narrowed to {words}: what it brought is from all it holds",)
 
 
@@ -334,3 +335,8 @@ async def test_a_memory_that_holds_nothing_is_asked_and_that_is_said():
     answer = await answer_over(CallableRetriever(lambda text, count, exclude: []), "Who?", model=model, now=NOW)
     assert answer.abstained
     assert not texts_of(answer)
+
+
+async def test_a_retriever_that_reads_a_bank_says_that_there_is_none():
+    with pytest.raises(InvalidInput, match="there is no bank"):
+        await answer_over(TemprRetriever(HashEmbedder()), "Where is the cat?", model=ScriptedModel([]))

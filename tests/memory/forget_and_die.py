@@ -10,7 +10,7 @@ import signal
 import sys
 
 from recollect import Memory
-from recollect.store.sqlite import forget, store
+from recollect.store.sqlite import forget, scrub, store
 from recollect.testing.models import HashEmbedder
 
 
@@ -24,8 +24,8 @@ async def main(folder: str, moment: str, *messages: str) -> None:
     elif moment == "after":
         store.scrub_files = die
     else:
-        folds = iter([forget._fold_log])
-        forget._fold_log = lambda connection: next(folds, die)(connection)
+        folds = iter([scrub._fold_log])
+        scrub._fold_log = lambda connection: next(folds, die)(connection)
     async with Memory.open(folder, embedder=HashEmbedder()) as memory:
         await (await memory.bank("bank")).forget(messages=messages)
 

@@ -11,7 +11,7 @@ from recollect.domain.changes import Changeset
 from recollect.domain.jobs import Job, JobState
 from recollect.domain.time import Interval, Precision
 from recollect.errors import InvalidInput, ModelUnavailable
-from recollect.store.sqlite import forget as forgetting
+from recollect.store.sqlite import scrub as forgetting
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import HashEmbedder
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory, Message, Role
-from recollect.store.sqlite import forget as forgetting
+from recollect.store.sqlite import scrub as forgetting
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.testing.models import HashEmbedder
 

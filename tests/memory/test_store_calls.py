@@ -1,7 +1,9 @@
 """What a question costs besides its model: one embedding, one time reading, a few calls of the store."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from inspect import iscoroutinefunction
 
 import numpy as np
@@ -11,6 +13,12 @@ from recollect import Interval, Memory, Message, Precision
 from recollect.domain.changes import Changeset
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.triples import Triple
+from recollect.methods.emem.master import MasterReply
+from recollect.methods.emem.prompts import AssistantQuote, AssistantReply
+from recollect.methods.turn_encoder import make_turn_encoder
+from recollect.recipes import get_recipe
+from recollect.retain.encode import EncodeSettings
+from recollect.retain.segments import SegmentSettings
 from recollect.testing.models import FunctionModel, HashEmbedder
 from recollect.text.terms import extract_terms
 from recollect.worker import WorkerSettings
@@ -77,6 +85,10 @@ class CountingTimeReader:
 
 def cited(prompt, answer_type):
     """A sound answer that rests on the first entry, whatever the type that is asked for."""
+    if answer_type is AssistantReply:
+        return AssistantReply(relevant=True, quotes=(AssistantQuote(words="my garden", shows=""),), inference="")
+    if answer_type is MasterReply:
+        return MasterReply(trace="Quote 1 says so.", answer="Tomatoes.", abstained=False, citations=(1,))
     return answer_type(reasoning="Entry 1 says so.", answer="Tomatoes.", abstained=False, citations=(1,))
 
 
@@ -130,19 +142,31 @@ async def cost_of(recipe, question, *, model=cited, ask=None):
     return answer, embedder.calls, time_reader.calls, calls
 
 
-@pytest.mark.parametrize("recipe", ["hindsight", "recmem", "remem_single", "default"])
+@pytest.mark.parametrize("recipe", ["hindsight", "recmem", "remem_single", "default", "emem"])
 @pytest.mark.parametrize(("question", "readings"), [(UNTIMED, 0), (TIMED, 1)])
 async def test_one_pass_embeds_once_reads_the_time_once_and_searches_once(recipe, question, readings):
     answer, embedded, read, calls = await cost_of(recipe, question)
     assert answer.text == "Tomatoes."
     assert embedded == calls["search"] == 1
-    assert read == (0 if recipe == "remem_single" else readings), "REMem's tools go by the times that they are given"
+    by_rules = recipe in ("remem_single", "emem")  # REMem's tools and E-mem's routing read times by rules alone
+    assert read == (0 if by_rules else readings)
     assert calls.total() <= MOST, calls
 
 
-@pytest.mark.parametrize("recipe", ["hindsight", "recmem", "remem_single", "default", "remem", "memr3"])
+@pytest.mark.parametrize("recipe", ["hindsight", "recmem", "remem_single", "default", "remem", "memr3", "emem"])
 async def test_without_a_model_a_question_is_one_recall(recipe):
     answer, embedded, read, calls = await cost_of(recipe, TIMED, model=None)
     assert (answer.text, len(answer.receipt.recalls)) == ("", 1)
-    assert embedded == read == calls["search"] == 1
+    assert embedded == calls["search"] == 1
+    assert read == (recipe != "emem")  # which reads times by rules
+    assert calls.total() <= MOST, calls
+
+
+async def test_segments_that_overlap_and_a_time_in_the_question_cost_no_more():
+    short = EncodeSettings(segments=SegmentSettings(length=120, overlap=60))
+    recipe = replace(get_recipe("emem"), name="short", encode=partial(make_turn_encoder, settings=short))
+    answer, embedded, _, calls = await cost_of(recipe, "What did Ada plant in her garden in May 2024?")
+    assert answer.text == "Tomatoes."
+    assert len({step.segment for step in answer.trace if step.action == "assist"}) > 1
+    assert embedded == calls["search"] == calls["signals"] == calls["temporal"] == calls["segments"] == 1
     assert calls.total() <= MOST, calls

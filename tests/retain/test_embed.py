@@ -8,6 +8,7 @@ import pytest
 from recollect import Memory, Message, Role
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.messages import StoredMessage
+from recollect.errors import StaleWrite
 from recollect.retain.embed import embed_items, embed_turns
 from recollect.retain.turns import group_turns
 from recollect.testing.models import HashEmbedder
@@ -119,3 +120,13 @@ async def test_items_that_are_no_turns_are_embedded_by_their_text():
         assert vectors.tolist() == [[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0]]
         assert (await embed_items([], bank._store, embedder)).shape == (0, 4)
     assert IndexedItem(item=fact, vector=vectors[0], terms=np.empty(0, dtype=np.uint32)).asks is False
+
+
+async def test_an_item_whose_message_was_forgotten_meanwhile_is_stale():
+    async with Memory.open(":memory:", embedder=HashEmbedder()) as memory:
+        bank = await memory.bank("b")
+        await bank.retain(Message(id="a", text="I like tea."), session="s")
+        items = await bank.items(ItemKind.TURN)
+        await bank.forget(messages="a")
+        with pytest.raises(StaleWrite):
+            await embed_items(items, bank.parts().reader, HashEmbedder())

@@ -214,3 +214,43 @@ async def test_a_bank_with_flipped_bytes_fails_clearly_or_works(tmp_path, seed):
     file.write_bytes(content)
     with suppress(RecollectError):  # anything else is a failure
         await use(tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_a_damaged_bank_is_never_verified_to_be_clean_while_words_are_left(tmp_path, seed):
+    """Bytes are changed at random. Whatever is selected, the receipt is honest, or there is an error and no receipt."""
+    file = await filled(tmp_path)
+    chance = random.Random(seed)
+    data = bytearray(file.read_bytes())
+    for _ in range(chance.randint(1, 8)):
+        data[chance.randrange(100, len(data))] ^= 1 << chance.randrange(8)
+    file.write_bytes(data)
+    with suppress(RecollectError):
+        async with opened(tmp_path) as memory:
+            receipt = await (await memory.bank("bank")).forget(messages=[f"m{n}" for n in range(30)])
+        if receipt.verified:
+            assert b" of Ada in Paris" not in file.read_bytes()
+
+
+async def test_a_message_that_cannot_be_read_is_forgotten_and_not_verified(tmp_path):
+    file = await filled(tmp_path)
+    data = file.read_bytes()
+    file.write_bytes(data.replace(b"note 7 of Ada", b"note 7\xff\xfe\xc3 Ada"))
+    async with opened(tmp_path) as memory:
+        receipt = await (await memory.bank("bank")).forget(messages="m7")
+    assert (receipt.messages, receipt.verification.value) == (("m7",), "unknown")
+    assert "damaged" in receipt.reasons[0]
+
+
+async def test_pages_that_were_swapped_cannot_be_verified(tmp_path):
+    file = await filled(tmp_path, 200)
+    with closing(sqlite3.connect(file)) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'source_message'").fetchone()
+    data = file.read_bytes()
+    begin = (page - 1) * 4096
+    file.write_bytes(data[: begin + 200] + bytes(3000) + data[begin + 3200 :])
+    with suppress(RecollectError):
+        async with opened(tmp_path) as memory:
+            receipt = await (await memory.bank("bank")).forget(messages="never")
+            assert receipt.verification.value == "unknown"
+            assert "damaged" in receipt.reasons[0]

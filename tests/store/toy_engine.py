@@ -14,7 +14,7 @@ from recollect.domain.banks import BankInfo
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import NameInUse
 from recollect.domain.items import ItemKind
-from recollect.domain.receipts import ForgetReceipt
+from recollect.domain.receipts import ForgetReceipt, Verification
 from recollect.domain.time import to_micros
 from recollect.domain.usage import Cost, Usage
 from recollect.domain.validity import OPEN_EDGES, validity_of
@@ -193,6 +193,10 @@ class ToyStore:
         there = {m.session for m in self._tables.messages.values()}
         found = [session for session in self._tables.sessions.values() if session.id in there]
         return sorted(found, key=lambda session: (session.started, session.id))
+
+    async def messages_without_items(self, limit):
+        read = {source for entry in self._tables.items.values() for source in entry.item.sources}
+        return [m for m in self._tables.messages.values() if m.id not in read][:limit]
 
     async def messages_before(self, session, position, count):
         found = [m for m in self._tables.messages.values() if m.session == session and m.position < position]
@@ -387,8 +391,7 @@ class ToyStore:
             entities=0,
             mentions=len(before.mentions) - len(tables.mentions),
             jobs=0,
-            verified=True,
-            leftovers=(),
+            verification=Verification.VERIFIED,
             seconds=0.0,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from recollect.cli.output import (
@@ -24,6 +25,7 @@ _MARGIN = 4
 _SPOKEN_KINDS = ("turn", "segment")
 _BELIEVED_KIND = "opinion"
 _UNDATED = "undated"
+_MOST_POSSIBLE = 20
 
 
 def format_evidence(rank: int, evidence: Evidence) -> str:
@@ -97,8 +99,33 @@ def format_forget_receipt(receipt: ForgetReceipt) -> str:
             format_count(receipt.mentions, "mention"),
         )
     )
-    if receipt.verified:
-        check = "verified: none of their words is left in any file of the bank"
-    else:
-        check = f"NOT verified: words were found in {', '.join(receipt.leftovers) or 'no file that could be checked'}"
-    return f"forgot {gone} in {receipt.seconds * 1e3:.0f} ms\n{check}"
+    verb = "would forget" if receipt.dry_run else "forgot"
+    return "\n".join((f"{verb} {gone} in {receipt.seconds * 1e3:.0f} ms", *list_forget_notes(receipt)))
+
+
+def list_forget_notes(receipt: ForgetReceipt) -> list[str]:
+    """Return the result of the check, what else was removed, and which messages only might be meant. No words."""
+    from recollect.domain.receipts import Verification
+
+    notes = []
+    if receipt.quotes:
+        kinds = Counter(quote.kind for quote in receipt.quotes)
+        told = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
+        notes.append(f"among these are texts that quoted a forgotten message without citing it: {told}")
+    if receipt.replies:
+        notes.append(f"kept replies removed from the reply cache: {receipt.replies:,}")
+    match receipt.verification:
+        case Verification.VERIFIED:
+            notes.append("verified: none of their words is left in any file of the bank")
+        case Verification.WORDS_LEFT:
+            notes.append(f"NOT verified: words were found in {', '.join(receipt.leftovers)}")
+        case Verification.UNKNOWN:
+            notes.append("could NOT be verified")
+    notes.extend(f"reason: {reason}" for reason in receipt.reasons)
+    if receipt.possible:
+        some = ", ".join(receipt.possible[:_MOST_POSSIBLE])
+        more = (
+            "" if len(receipt.possible) <= _MOST_POSSIBLE else f" and {len(receipt.possible) - _MOST_POSSIBLE:,} more"
+        )
+        notes.append(f"left, although they might be meant: {some}{more}")
+    return notes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli import options
-from recollect.cli.evidence import format_forget_receipt
+from recollect.cli.evidence import format_forget_receipt, list_forget_notes
 from recollect.cli.output import indent_text, print_json, print_line, print_note
 from recollect.cli.runtime import (
     FAILED,
@@ -50,6 +50,7 @@ def forget(
     since: options.Since = None,
     until: options.Until = None,
     zone: options.Zone = "UTC",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing. Show what would be forgotten.")] = False,
     yes: options.Yes = False,
     embedder: options.Embedder = None,
     json: options.Json = False,
@@ -59,7 +60,9 @@ def forget(
 
     Given facts without a source match --entity, --since and --until as messages do. They also match --fact.
 
-    The exit status is 1 if the check found remains, and 3 if nothing matched.
+    Messages in which a name only might be meant stay. Their ids are listed.
+
+    The exit status is 1 if the check found remains or could not be completed, and 3 if nothing matched.
     """
     with usage_errors():
         settings = load_chosen_settings(store=store, embedder=embedder)
@@ -72,7 +75,8 @@ def forget(
                 "give at least one of --message, --session, --speaker, --entity, --fact, --since or --until"
             )
     require_store(settings, bank)
-    confirm(f"Forget everything in bank {bank!r} that matches any of: {', '.join(what)}?", yes=yes)
+    if not dry_run:
+        confirm(f"Forget everything in bank {bank!r} that matches any of: {', '.join(what)}?", yes=yes)
     receipt = with_bank(
         settings,
         bank,
@@ -83,6 +87,7 @@ def forget(
             entity=entity or (),
             facts=fact or (),
             during=during,
+            dry_run=dry_run,
         ),
     )
     _print(receipt, as_json=json)
@@ -92,12 +97,14 @@ def _print(receipt: ForgetReceipt, *, as_json: bool) -> None:
     from recollect.domain.codec import to_json
 
     if as_json:
-        print_json(to_json(receipt))
+        print_json({**to_json(receipt), "verified": receipt.verified, "dry_run": receipt.dry_run})
     elif receipt.messages or receipt.items:
         print_line(indent_text(format_forget_receipt(receipt), ""))
     else:
         print_note("nothing was forgotten: no message and no given fact matches any of these")
+        for note in list_forget_notes(receipt):
+            print_note(note)
     if not receipt.messages and not receipt.items:
         raise typer.Exit(NOTHING_FOUND)
-    if not receipt.verified:
+    if not receipt.verified and not receipt.dry_run:
         raise typer.Exit(FAILED)

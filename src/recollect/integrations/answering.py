@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final, cast
+from typing import Final, NoReturn, cast
 
 from recollect.app import build_embedder, load_settings
 from recollect.app.models import ModelArgument, choose_model
 from recollect.domain.answers import Answer
 from recollect.domain.queries import Query
+from recollect.errors import InvalidInput
 from recollect.memory.memory import utc_now
 from recollect.memory.query_options import RecallOptions, build_query
 from recollect.methods.dependencies import Dependencies
@@ -21,8 +22,18 @@ from recollect.ports import Listener, Retriever, ignore_event
 from recollect.retain.entity_directory import DirectoryCache
 from recollect.store.protocol import StoreReader
 
-# Neither the loop nor a retriever over another memory reads anything from a bank.
-EMPTY_READER: Final = cast(StoreReader, object())
+
+class MissingBank:
+    """Stands for the reader of a bank where there is no bank. Reading anything from it is an error."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise InvalidInput(f"this retriever reads {name!r} of a bank, and there is no bank. Use bank.ask instead")
+
+
+NO_BANK: Final = cast(StoreReader, MissingBank())
+"""The reader for retrievers over another memory. MemR3's loop reads nothing from a bank either."""
 
 
 async def answer_over(
@@ -70,7 +81,7 @@ async def answer_query(
     model: LanguageModel,
     settings: LoopSettings | None = None,
     *,
-    reader: StoreReader = EMPTY_READER,
+    reader: StoreReader = NO_BANK,
     follow: Listener = ignore_event,
 ) -> Answer:
     """The same for a query and a model that are there already.

@@ -11,7 +11,7 @@ from recollect.domain.banks import BankInfo
 from recollect.domain.changes import Changeset
 from recollect.domain.entities import Merge
 from recollect.domain.facts import Fact, make_given_id
-from recollect.domain.messages import Message
+from recollect.domain.messages import Message, StoredMessage
 from recollect.domain.receipts import FactsReceipt, ForgetReceipt, RetainReceipt
 from recollect.domain.time import Interval
 from recollect.errors import InvalidInput
@@ -28,6 +28,8 @@ from recollect.memory.transfer import import_lines
 from recollect.ports import add_jobs
 from recollect.store.commit_retry import retry_until_current
 from recollect.store.protocol import ForgetSelection, Store, StoreReader
+
+_ENCODED_AT_ONCE = 500
 
 
 class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
@@ -126,9 +128,14 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
         entity: str | Iterable[str] = (),
         during: Interval | None = None,
         facts: str | Iterable[str] = (),
+        dry_run: bool = False,
     ) -> ForgetReceipt:
         """Remove every message that matches any of the criteria, and everything derived from it. Then check that it is
         gone.
+
+        A text that a model wrote can quote a forgotten message without citing it. Such a text is removed too, and made
+        again from what it cites. The receipt lists it. A quote is at least three words in a row that no remaining
+        message contains, a name, or a number (:mod:`recollect.text.quotes`).
 
         If a forgotten message shares an item with other messages, the other messages stay. Turns, and the summary of a
         segment that loses some of its messages, are encoded again in the same transaction. For other items, such as
@@ -140,13 +147,16 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
         Args:
             messages: ids of messages.
             session: names of sessions.
-            speaker: names of speakers.
+            speaker: names of speakers. Case does not count.
             entity: ids, names or surface forms of entities. This selects every message of an item that mentions the
-                entity, and every message that contains one of its names word for word. Of an episode, only the messages
-                that contain a name are selected, or all of its messages if none contains one.
+                entity, and every message that contains one of its names. Names are compared as the bank compares them:
+                case, accents and possessive endings do not count, and names that the bank has merged are one. Of an
+                episode, only the messages that contain a name are selected, or all of its messages if none contains
+                one. Messages in which the name only might be meant stay, and the receipt lists their ids.
             during: the time in which a message was said.
             facts: ids of facts that :meth:`add_facts` stored. Facts without a source are also selected by ``entity`` if
                 they name the entity, and by ``during`` if they were mentioned in that time.
+            dry_run: change nothing, and return what would be forgotten.
 
         Raises:
             InvalidInput: no criterion was given.
@@ -165,6 +175,8 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
             raise InvalidInput(
                 "forget needs at least one of these arguments: messages, session, speaker, entity, during, facts"
             )
+        if dry_run:
+            return await self._store.preview_forget(selection)
         async with self._writing:
             return await retry_until_current(self._store, lambda: self._forget(selection))
 
@@ -197,6 +209,30 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
         async with self._writing:
             await embed_anew(self._store, self._embedder)
         return await self._store.info()
+
+    async def encode_missing(self) -> int:
+        """Encode the messages from which no item was derived, and return their number. Opening a bank does this.
+
+        A program that was killed may have left such messages. They are encoded some hundred at a time.
+
+        Raises:
+            ModelUnavailable: the embedder could not be reached. What was encoded before stays.
+        """
+        count = 0
+        missing: list[StoredMessage] = []
+
+        async def derive(reader: StoreReader) -> Changeset:
+            nonlocal missing
+            missing = await self._store.messages_without_items(_ENCODED_AT_ONCE)
+            if not missing:
+                return Changeset()
+            changes = await self._recipe.encoder.encode_stored(missing, reader=reader)
+            caused = add_jobs(replace(changes, messages=tuple(missing)), self._consolidators, self._clock())
+            return replace(changes, jobs=caused.jobs)
+
+        while (await self._commit(derive)).items:  # an encoder may make nothing of a message
+            count += len(missing)
+        return count
 
     async def backfill(self) -> int:
         """Let the recipe process, in the background, messages from which it has derived nothing. Return their number.

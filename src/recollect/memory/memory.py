@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 from recollect._unicode import normalize_unicode
 from recollect.domain.banks import BankInfo
 from recollect.domain.receipts import BackupReceipt
-from recollect.errors import BankNotFound, EmbedderMismatch
+from recollect.errors import BankNotFound, EmbedderMismatch, ModelError, StoreError
 from recollect.memory.services import Clock, Services
 from recollect.models.checked_embedder import CheckedEmbedder
 from recollect.models.embedder import Embedder
@@ -62,6 +62,7 @@ class BaseMemory:
         self._services, self._clock, self._remembered = services, clock, remembered
         self._banks: WeakValueDictionary[str, Bank] = WeakValueDictionary()
         self._recent: OrderedDict[str, Bank] = OrderedDict()  # the bank used longest ago comes first
+        self._complete: WeakSet[Bank] = WeakSet()  # the banks in which every message is encoded
         self._served: set[str] = set()  # the names of the banks whose jobs are done here
         self._kinds: frozenset[str] = frozenset()  # the kinds of jobs that the recipe does
         self._imported = False
@@ -79,6 +80,9 @@ class BaseMemory:
     async def bank(self, name: str, *, create: bool = True) -> Bank:
         """Open a bank. If there is none of this name and ``create`` is true, a new bank is created.
 
+        If a program was killed after it had stored messages and before it had encoded them, they are encoded first. A
+        log message says so.
+
         Raises:
             BadBankName: the name cannot be the name of a file.
             BankNameTaken: a bank has this name in another spelling, such as "Ada" for "ada".
@@ -90,6 +94,7 @@ class BaseMemory:
         store = await self._open(name, create)
         _require_same(store, self._finders.embedder)
         bank = self._make_bank(store)
+        await self._encode_missing(bank)
         bank.resume_work()
         self._look_for_jobs(store.name)
         return bank
@@ -219,6 +224,19 @@ class BaseMemory:
         finally:
             await self._stores.close()
 
+    async def _encode_missing(self, bank: Bank) -> None:
+        """Encode messages that a killed program has left without items, once for each opened bank."""
+        if bank in self._complete:
+            return
+        try:
+            count = await bank.encode_missing()
+        except (ModelError, StoreError) as exc:  # the rest can be used, and the next opening tries again
+            self._warn(f"encode the messages without items of bank {bank.name!r}", exc)
+            return
+        if count:
+            _log.warning("bank %r: encoded %s messages that a killed program had left without items", bank.name, count)
+        self._complete.add(bank)
+
     def _look_for_jobs(self, name: str) -> None:
         """Make sure that jobs of a bank which are due later are done, even if the bank is closed by then."""
         self._served.add(name)
@@ -233,7 +251,7 @@ class BaseMemory:
                 served = frozenset(self._served)
                 due = await self._stores.banks_with_jobs(until=self._clock(), kinds=self._kinds, banks=served)
             except Exception as exc:  # the jobs stay in the store, and the next look may succeed
-                self._warn("the store", exc)
+                self._warn("look for the jobs of the store", exc)
                 continue
             for name in due:
                 try:
@@ -241,12 +259,12 @@ class BaseMemory:
                 except BankNotFound:  # dropped by another process
                     self._served.discard(name)
                 except Exception as exc:  # a bank that cannot be read must not delay the others
-                    self._warn(f"bank {name!r}", exc)
+                    self._warn(f"look for the jobs of bank {name!r}", exc)
 
     def _warn(self, what: str, exc: Exception) -> None:
-        """Log the reason why background work cannot continue. The same reason is logged only once in a row."""
+        """Log the reason why something cannot be done. The same reason is logged only once in a row."""
         if self._warned.get(what) != str(exc):
-            _log.warning("cannot look for the jobs of %s: %s", what, exc)
+            _log.warning("cannot %s: %s", what, exc)
         self._warned[what] = str(exc)
 
     async def _open(self, name: str, create: bool) -> Store:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from recollect.domain.changes import Changeset
-from recollect.domain.messages import Message
+from recollect.domain.messages import Message, StoredMessage
 from recollect.store.forget_plan import ForgetPlan
 from recollect.store.protocol import StoreReader
 
@@ -44,6 +44,17 @@ class Encoder(Protocol):
         """Derive what this encoder would have made of messages that were stored under another recipe.
 
         The changeset is empty if nothing is missing.
+
+        Raises:
+            ModelUnavailable: the embedder could not be reached.
+        """
+        ...
+
+    async def encode_stored(self, messages: Sequence[StoredMessage], *, reader: StoreReader) -> Changeset:
+        """Derive what :meth:`encode` would have made of messages that the bank has stored without any item.
+
+        A program that was killed may have left them. They may be of several sessions, and need not be whole sessions.
+        The messages themselves are not in the changeset.
 
         Raises:
             ModelUnavailable: the embedder could not be reached.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.items import Item, ItemKind
+from recollect.errors import StaleWrite
 from recollect.models.embedder import Embedder
 from recollect.retain.turns import Turn, restore_turn
 from recollect.store.protocol import StoreReader
@@ -43,10 +44,13 @@ async def embed_items(items: Sequence[Item], reader: StoreReader, embedder: Embe
 
     Raises:
         ModelUnavailable: the embedder could not be reached.
+        StaleWrite: a message of an item was forgotten since the item was read.
     """
     turns = [at for at, item in enumerate(items) if item.kind is ItemKind.TURN]
     rest = [at for at, item in enumerate(items) if item.kind is not ItemKind.TURN]
     sources = {m.id: m for m in await reader.messages({s for at in turns for s in items[at].sources})}
+    if any(source not in sources for at in turns for source in items[at].sources):
+        raise StaleWrite("a message of an item was forgotten while the item was being embedded")
     vectors = np.zeros((len(items), embedder.dimension), dtype=np.float32)
     if turns:
         rebuilt = [restore_turn(items[at], [sources[s] for s in items[at].sources]) for at in turns]

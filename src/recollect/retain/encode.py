@@ -74,7 +74,7 @@ class TurnEncoder:
         stored = _make_messages(messages, session, known, now)
         if not stored:
             return Changeset()
-        turns = await self._group_turns(stored, session, known, reader)
+        turns = group_turns(stored, last=await _restore_last_turn(known, session, reader))
         changes = replace(
             await self._derive(turns, known, reader),
             sessions=(Session(id=session, started=min(message.at for message in stored)),),
@@ -108,6 +108,16 @@ class TurnEncoder:
         bare = await _list_unsummarized(require_segments(reader)) if settings and settings.summaries else []
         return replace(changes, items=(*changes.items, *await self._make_extracts(bare, known, reader)))
 
+    async def encode_stored(self, messages: Sequence[StoredMessage], *, reader: StoreReader) -> Changeset:
+        """Derive what is missing of stored messages. See :class:`recollect.ports.Encoder`."""
+        known = await reader.look_up(sorted({message.session for message in messages}), [])
+        turns: list[Turn] = []
+        for run in _split_runs(messages):
+            last = await _restore_last_turn(known, run[0].session, reader)
+            follows = last is not None and last.parts[-1].message.position + 1 == run[0].position
+            turns += group_turns(run, last=last if follows else None)
+        return await self._add_windows(await self._derive(turns, known, reader), known, reader)
+
     async def _add_windows(self, changes: Changeset, known: Lookup, reader: StoreReader) -> Changeset:
         """Return the changes together with the changed segments, and with extracts of the full ones."""
         settings = self._settings.segments
@@ -126,13 +136,6 @@ class TurnEncoder:
         directory = await self._names.directory_at(known, reader)
         items = await asyncio.to_thread(lambda: [extract_summary(s.segment, s.messages, directory) for s in sealed])
         return await index_summaries(items, self._embedder)
-
-    async def _group_turns(
-        self, stored: Sequence[StoredMessage], session: str, known: Lookup, reader: StoreReader
-    ) -> list[Turn]:
-        end = known.session_ends[session]
-        last = restore_turn(end.last, await reader.messages(end.last.sources)) if end.last else None
-        return group_turns(stored, last=last)
 
     async def _derive(self, turns: Sequence[Turn], known: Lookup, reader: StoreReader) -> Changeset:
         directory = await self._names.directory_at(known, reader)
@@ -181,6 +184,24 @@ class TurnEncoder:
                 *make_entity_links(resolution.mentions, recent, settings),
             )
         )
+
+
+async def _restore_last_turn(known: Lookup, session: str, reader: StoreReader) -> Turn | None:
+    """Return the last turn of a session, because an answer may still join it."""
+    end = known.session_ends[session]
+    return restore_turn(end.last, await reader.messages(end.last.sources)) if end.last else None
+
+
+def _split_runs(messages: Sequence[StoredMessage]) -> list[list[StoredMessage]]:
+    """Return messages as runs that follow one another in a session without a gap."""
+    runs: list[list[StoredMessage]] = []
+    for message in sorted(messages, key=lambda one: (one.session, one.position)):
+        before = runs[-1][-1] if runs else None
+        if before and (before.session, before.position + 1) == (message.session, message.position):
+            runs[-1].append(message)
+        else:
+            runs.append([message])
+    return runs
 
 
 async def _find_summarized(numbers: Iterable[int], reader: StoreReader) -> set[int]:

@@ -1,6 +1,6 @@
-"""Summarise a segment by rule and without a model. The summary says that it is an extract (E-mem, section 3.2).
+"""Summarize a segment by rule and without a model. The summary says that it is an extract (E-mem, section 3.2).
 
-In the paper, a model summarises every segment. Until a model has done so, a segment is found by its extract. The
+In the paper, a model summarizes every segment. Until a model has done so, a segment is found by its extract. The
 extract has the speakers, the period, the names and the most central sentences, word for word.
 """
 

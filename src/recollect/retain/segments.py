@@ -7,7 +7,7 @@ do not depend on how messages are split over calls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -85,21 +85,28 @@ async def read_segment(reader: SegmentReader, number: int, *, as_of: datetime | 
 
 
 async def read_segments(
-    reader: SegmentReader, numbers: Sequence[int], *, as_of: datetime | None = None
+    reader: SegmentReader,
+    numbers: Sequence[int],
+    *,
+    as_of: datetime | None = None,
+    known: Mapping[int, Segment] | None = None,
 ) -> list[SegmentText]:
     """Return the texts of segments in the given order. Each contains the messages of the segment that still exist.
 
     The text is empty if no message exists, or if there is no such segment. ``as_of`` keeps only messages that were
     recorded by then; a sealed segment whose end was recorded later does not count as sealed. The text of a sealed
-    segment changes only if some of it is forgotten. The text of an open segment only grows.
+    segment changes only if some of it is forgotten. The text of an open segment only grows. ``known`` are segments that
+    were already read, by their numbers.
     """
     messages = await reader.segment_messages(numbers)
-    segments = {segment.number: segment for segment in await reader.segments(numbers)}
+    segments = dict(known or {})
+    missing = [number for number in numbers if number not in segments]
+    segments |= {segment.number: segment for segment in await reader.segments(missing)} if missing else {}
     texts = []
     for number in numbers:
-        known = tuple(m for m in messages.get(number, ()) if as_of is None or m.recorded <= as_of)
-        found = known and number in segments
-        texts.append(build_segment_text(segments[number], known) if found else SegmentText(number=number))
+        own = tuple(m for m in messages.get(number, ()) if as_of is None or m.recorded <= as_of)
+        found = own and number in segments
+        texts.append(build_segment_text(segments[number], own) if found else SegmentText(number=number))
     return texts
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from recollect.domain.items import IndexedItem, Item
 from recollect.domain.messages import StoredMessage
@@ -28,7 +28,9 @@ class ForgetPlan:
     - ``origins`` are items that would stay, but would lose items that were made of them. Turns are not among them.
     - ``used_in`` are the ids of the items on which the removed opinions rested.
     - ``segments`` are sealed segments that would lose some of their messages, but not all. Their summaries are
-      removed and made again. No message must be read again for that.
+      removed and made again. No message must be read again for that. A segment whose summary quotes a forgotten text
+      is among them, even if it loses no message.
+    - ``texts`` are the forgotten texts themselves.
     """
 
     version: int
@@ -38,3 +40,4 @@ class ForgetPlan:
     origins: tuple[IndexedItem, ...] = ()
     used_in: frozenset[str] = frozenset()
     segments: tuple[SplitSegment, ...] = ()
+    texts: tuple[str, ...] = field(default=(), repr=False)

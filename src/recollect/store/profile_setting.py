@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 
 from recollect.domain.banks import Profile
 from recollect.domain.codec import from_json, to_json
 from recollect.errors import NotABank
 from recollect.store.protocol import StoreReader
 
-_KEY = "profile"
+PROFILE_KEY = "profile"
 
 
 async def read_profile(reader: StoreReader) -> Profile:
@@ -18,7 +20,7 @@ async def read_profile(reader: StoreReader) -> Profile:
     Raises:
         NotABank: the stored profile cannot be read.
     """
-    kept = await reader.setting(_KEY)
+    kept = await reader.setting(PROFILE_KEY)
     if kept is None:
         return Profile(name=reader.name)
     try:
@@ -29,4 +31,21 @@ async def read_profile(reader: StoreReader) -> Profile:
 
 def make_profile_setting(profile: Profile) -> tuple[str, str]:
     """Return the key and the value with which :attr:`Changeset.settings` stores a profile."""
-    return _KEY, json.dumps(to_json(profile), ensure_ascii=False)
+    return PROFILE_KEY, json.dumps(to_json(profile), ensure_ascii=False)
+
+
+def cut_profile(setting: str, cut: Callable[[str], str]) -> str:
+    """Return the setting of a profile whose background was cut. A setting that cannot be read stays as it is."""
+    try:
+        profile = from_json(Profile, json.loads(setting))
+    except ValueError:
+        return setting
+    return make_profile_setting(replace(profile, background=cut(profile.background)))[1]
+
+
+def read_profile_name(setting: str | None) -> str:
+    """Return the name in the setting of a profile, or "" if there is none."""
+    try:
+        return "" if setting is None else from_json(Profile, json.loads(setting)).name
+    except ValueError:
+        return ""

@@ -165,6 +165,14 @@ class StoreReader(Protocol):
         """
         ...
 
+    async def messages_without_items(self, limit: int) -> list[StoredMessage]:
+        """Return messages from which no item was derived, in the order in which they were stored. At most ``limit``.
+
+        There are none, unless a program of an earlier version was killed between the two. This is asked whenever a bank
+        is opened, so it must be cheap. A store may check each message only once.
+        """
+        ...
+
     async def items(self, ids: Iterable[str]) -> list[Item]: ...
 
     async def vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
@@ -246,15 +254,20 @@ class Store(StoreReader, Protocol):
         """Return the plan of a forgetting: everything that would lose only a part of its messages or sources."""
         ...
 
+    async def preview_forget(self, selection: ForgetSelection) -> ForgetReceipt:
+        """Return the receipt that ``forget`` would have, without a check. Nothing is changed."""
+        ...
+
     async def forget(self, selection: ForgetSelection, remade: Changeset | None = None) -> ForgetReceipt:
-        """Remove messages and everything derived from them.
+        """Remove messages and everything derived from them, and what quotes them although it does not cite them.
 
         Write ``remade``, made from turns that lose messages, in the same transaction. Links from remade items to
         removed items are left out. The jobs in ``remade`` are queued.
 
         Jobs about the removed messages lose these messages. They wait with the messages that are left, as if they were
         new. If such a job is running, its result is refused. A job is dropped if it has no message left, or if it
-        quotes a removed message. All failed jobs lose the models' replies that they store, because a reply may quote
+        quotes a removed message. Every other running job begins again, and its result is refused, because its prompt
+        may contain removed words. All failed jobs lose the models' replies that they store, because a reply may quote
         anything.
 
         After the transaction, the files are cleaned of the removed words. If that is interrupted, the next process that

@@ -156,6 +156,15 @@ class CoreContract(SearchContract):
                 await store.fill(overtaken)
             assert [m.id for m in await store.messages()] == ["m1"]
 
+    async def test_messages_without_items_are_found(self, store: Store) -> None:
+        await store.commit(changes_of([message(0), message(1)]))
+        assert await store.messages_without_items(10) == []
+        said = [message(n) for n in (2, 3, 4)]
+        await store.commit(replace(changes_of(said), items=(), links=(), mentions=()))
+        await store.commit(changes_of([message(5)]))
+        assert await store.messages_without_items(10) == said
+        assert await store.messages_without_items(2) == said[:2]
+
     @pytest.mark.parametrize("part", ["link", "mention", "source", "origin", "vector"])
     async def test_a_commit_is_all_or_nothing(self, store: Store, part: str) -> None:
         await store.commit(changes_of([message(0)]))

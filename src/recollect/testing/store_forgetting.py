@@ -14,6 +14,7 @@ from recollect.domain.items import IndexedItem, ItemKind
 from recollect.domain.jobs import Job, JobState
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.queries import Scope
+from recollect.domain.receipts import RemovedQuote
 from recollect.domain.signals import Weights
 from recollect.domain.time import Interval, Precision
 from recollect.domain.triples import Triple
@@ -292,3 +293,34 @@ class ForgettingContract:
         receipt = await store.forget(ForgetSelection(messages=("m0",)))
         assert (receipt.jobs, receipt.verified) == (2, True)
         assert [(record.id, record.messages) for record in await store.jobs()] == [("j1", ("m1",))]
+
+    async def test_what_quotes_a_forgotten_message_goes_with_it_whatever_it_cites(self, store: Store) -> None:
+        said = [message(0, text="Zanzibar is where Balthazar hid the xylophone"), message(1)]
+        clean, dirty = derived("clean", ItemKind.OPINION, ("m1",)), derived("dirty", ItemKind.OPINION, ("m1",))
+        dirty = replace(dirty, item=replace(dirty.item, text="He HID the xylophone, in ZANZIBAR: balthazar hid it"))
+        base = changes_of(said)
+        quoting = replace(MERGE, id="j9", messages=("m1",), payload="where Balthazar hid")
+        await store.commit(replace(base, items=(*base.items, clean, dirty), jobs=(quoting,)))
+        selection = ForgetSelection(messages=("m0",))
+        plan = await store.plan_forget(selection)
+        assert plan.to_reread == (said[1],)
+        assert said[0].text in plan.texts
+        told = await store.preview_forget(selection)
+        assert (told.messages, told.items, told.jobs, told.dry_run) == (("m0",), 2, 1, True)
+        assert len(await store.messages()) == 2
+        receipt = await store.forget(selection)
+        assert (receipt.items, receipt.jobs, receipt.verified) == (2, 1, True)
+        assert (
+            receipt.quotes
+            == told.quotes
+            == (RemovedQuote(kind="opinion", id="dirty"), RemovedQuote(kind="job", id="j9"))
+        )
+        assert [item.id for item in await store.items_of([ItemKind.OPINION])] == ["clean"]
+        assert await store.jobs() == []
+
+    async def test_a_name_is_forgotten_however_it_is_spelled(self, store: Store) -> None:
+        texts = ("Toby came", "i saw toby's bowl", "TOBY!", "TobyBoy99 is a login", "October")
+        said = [message(n, text=text) for n, text in enumerate(texts)]
+        await store.commit(changes_of(said))
+        receipt = await store.forget(ForgetSelection(entities=("toby",)))
+        assert (receipt.messages, receipt.possible) == (("m0", "m1", "m2"), ("m3",))

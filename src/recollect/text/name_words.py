@@ -139,3 +139,14 @@ def build_name_pattern() -> re.Pattern[str]:
 
 
 NAME: Final = build_name_pattern()
+# Names that are also ordinary words. In lower case they need not be names.
+ORDINARY_NAMES: Final = STOP | split_words(
+    """amber angel art ash basil bay bill bishop blossom bob brook buck bud carol chance chase christian clay cliff
+    coral crystal daisy dale dawn dean dick dove drew duke earl eve faith fern flora ford frank fox gale gene ginger
+    glen glory grace grant gray green guy harmony harper hazel heath heather hill holly honey hope hunter iris ivy jack
+    jade jasmine jay jean jet john josh joy june king lance laurel lily lord major mark marina mason melody mercy merry
+    miles minister misty nick norm olive opal page paige pansy parker pat patience paris patty pearl penny peg pepper
+    pierce piper pole polly poppy porter prince queen ray reed reef rich rob robin rock rod rose ruby rusty sage sally
+    sandy scarlett serena shepherd sky skip smith star stone storm stew sue summer tab tanner taylor teddy terry tiger
+    trinity troy van vera victor victory viola violet ward wade walker warren will willow wren"""
+)

@@ -1,4 +1,4 @@
-"""Find the recordings that come with recollect."""
+"""Find the recordings that come with recollect-lab."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from recollect.domain.queries import Query
 from recollect.domain.recalls import Recall
 from recollect.domain.usage import Usage
 from recollect.errors import ModelError, RecallFailed
-from recollect.integrations.answering import EMPTY_READER
+from recollect.integrations.answering import NO_BANK
 from recollect.memory.bank import Bank
 from recollect.memory.memory import utc_now
 from recollect.memory.query_options import RecallOptions, build_query
@@ -99,7 +99,7 @@ def memr3_graph(
     *,
     model: ModelArgument | None = None,
     settings: LoopSettings | None = None,
-    reader: StoreReader = EMPTY_READER,
+    reader: StoreReader = NO_BANK,
     clock: Callable[[], datetime] = utc_now,
     **compiled: Any,
 ) -> CompiledStateGraph[GraphState, None, GraphInput, GraphOutput]:

@@ -56,10 +56,11 @@ class EvidenceFirstRouter:
         self.record(routed.as_recall)
         sources = dict.fromkeys(id_ for one in self.evidence for id_ in one.sources)
         turns = await reader.items_from(list(sources), [ItemKind.TURN])
-        places = await find_segments(turns, extract_terms(query.text), require_segments(reader))
-        numbers = choose_cover({turn.id: found for turn, found in zip(turns, places, strict=True)})
+        found = await find_segments(turns, extract_terms(query.text), require_segments(reader))
+        numbers = choose_cover({turn.id: places for turn, places in zip(turns, found.places, strict=True)})
         open_ = [number for number in numbers if make_segment_id(number) not in query.scope.exclude]
-        return replace(routed, activated=put_holders_first(open_, routed.activated)[: self.tau])
+        activated = put_holders_first(open_, routed.activated)[: self.tau]
+        return replace(routed, activated=activated, segments={**routed.segments, **found.segments})
 
 
 def choose_cover(held: Mapping[str, Sequence[int]]) -> tuple[int, ...]:

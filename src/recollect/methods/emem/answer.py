@@ -116,7 +116,7 @@ class Reconstructor:
         asked = replace(query, text=question)
         routed = await self._router.route(asked, reader)
         numbers = [one.number for one in routed.activated]
-        texts = await read_segment_views(require_segments(reader), numbers, query.scope)
+        texts = await read_segment_views(require_segments(reader), numbers, query.scope, routed.segments)
         open_ = tuple(pair for pair in zip(routed.activated, texts, strict=True) if pair[1].text)
         step = describe_routing(routed.activated, time.perf_counter() - began)
         readings = [reading for _, reading in open_]

@@ -18,7 +18,7 @@ from recollect.errors import ModelError
 from recollect.methods.emem.settings import Pathway, RouteSettings
 from recollect.models.embedder import Embedder
 from recollect.recall.analyze import ParsedQuestion, build_probe, make_probe
-from recollect.recall.arms import ArmIdle, run_until_deadline
+from recollect.recall.arms import ArmIdle, Attempt, run_until_deadline
 from recollect.recall.fusion import unite_rankings, weigh_signals
 from recollect.store.protocol import StoreReader
 from recollect.store.search import Hits, Refs, Search
@@ -32,6 +32,8 @@ SIGNALS: Final[Mapping[Pathway, tuple[str, ...]]] = {
 
 TURN_PATHWAYS: Final = frozenset({Pathway.VECTOR, Pathway.KEYWORD})
 """The pathways that find turns, and through them segments."""
+
+NO_REFS: Final[Refs] = np.empty(0, dtype=np.int64)
 
 SegmentStrengths = Mapping[int, float]
 """References to items, each with its score: 0 for no sign of it, 1 for the best possible."""
@@ -106,11 +108,16 @@ async def build_input(
 
 
 async def run_pathways(view: PathwayInput) -> dict[Pathway, PathwayResult]:
-    """Run all pathways at the same time, each until its deadline. A failure of one does not stop the others."""
+    """Run all pathways at the same time, each until its deadline, and score their results.
+
+    A failure of one does not stop the others.
+    """
     chosen = view.settings.pathways
     async with asyncio.TaskGroup() as group:  # takes them with it when the recall is cancelled
         tasks = {pathway: group.create_task(_run_timed(pathway, view)) for pathway in chosen}
-    return {pathway: task.result() for pathway, task in tasks.items()}
+    found = {pathway: task.result() for pathway, task in tasks.items()}
+    scoring = await run_until_deadline(lambda: _score_found(found, view), None, view.settings.recall.deadline_s)
+    return {pathway: _make_result(pathway, one, scoring, view) for pathway, one in found.items()}
 
 
 def sum_pathway_weight(pathway: Pathway, settings: RouteSettings) -> float:
@@ -119,7 +126,7 @@ def sum_pathway_weight(pathway: Pathway, settings: RouteSettings) -> float:
     return float(sum(max(getattr(own, name), 0.0) for name in SIGNALS[pathway]))
 
 
-async def search_summaries(view: PathwayInput) -> SegmentStrengths:
+async def search_summaries(view: PathwayInput) -> Refs:
     """Search by global alignment: the meaning and the words of summaries."""
     if view.is_narrowed:
         raise ArmIdle("a summary tells of more than the sessions, speakers or times that are asked for")
@@ -128,18 +135,17 @@ async def search_summaries(view: PathwayInput) -> SegmentStrengths:
         found.append(await view.search_meaning(ItemKind.SUMMARY))
     if view.probe.terms.size:
         found.append(await view.search_words(ItemKind.SUMMARY))
-    return await _score_refs(Pathway.SUMMARY, view.search, unite_rankings(found), view.settings)
+    return unite_rankings(found)
 
 
-async def search_vectors(view: PathwayInput) -> SegmentStrengths:
+async def search_vectors(view: PathwayInput) -> Refs:
     """Search by semantic association: the meaning of each turn with its surroundings."""
     if reason := view.probe.no_meaning_reason:
         raise ArmIdle(reason)
-    refs = await view.search_meaning(ItemKind.TURN)
-    return await _score_refs(Pathway.VECTOR, view.search, refs, view.settings)
+    return await view.search_meaning(ItemKind.TURN)
 
 
-async def search_keywords(view: PathwayInput) -> SegmentStrengths:
+async def search_keywords(view: PathwayInput) -> Refs:
     """Symbolic trigger: the question's words, names, phrases and times in what was said."""
     found = []
     if view.probe.terms.size:
@@ -148,30 +154,52 @@ async def search_keywords(view: PathwayInput) -> SegmentStrengths:
         found.append(await view.search_time())
     if not found:
         raise ArmIdle("the question has no words to look for")
-    return await _score_refs(Pathway.KEYWORD, view.search, unite_rankings(found), view.settings)
+    return unite_rankings(found)
 
 
-PATHWAYS: Final[Mapping[Pathway, Callable[[PathwayInput], Awaitable[SegmentStrengths]]]] = {
+PATHWAYS: Final[Mapping[Pathway, Callable[[PathwayInput], Awaitable[Refs]]]] = {
     Pathway.SUMMARY: search_summaries,
     Pathway.VECTOR: search_vectors,
     Pathway.KEYWORD: search_keywords,
 }
 
 
-async def _run_timed(pathway: Pathway, view: PathwayInput) -> PathwayResult:
+async def _run_timed(pathway: Pathway, view: PathwayInput) -> Attempt[Refs]:
+    return await run_until_deadline(lambda: PATHWAYS[pathway](view), NO_REFS, view.settings.recall.deadline_s)
+
+
+async def _score_found(found: Mapping[Pathway, Attempt[Refs]], view: PathwayInput) -> dict[Pathway, SegmentStrengths]:
+    """Return the score of each item by the signals of its pathway, as a share of the highest possible score.
+
+    The signals of all items are read at once.
+    """
+    refs = unite_rankings([one.result for one in found.values()])
+    signals = await view.search.signals(refs, np.zeros(len(refs), dtype=np.float32))
+    places = {ref: place for place, ref in enumerate(refs.tolist())}
+    strengths: dict[Pathway, SegmentStrengths] = {}
+    for pathway, one in found.items():
+        own = one.result.tolist()
+        scores = weigh_signals(signals, _pathway_weights(pathway, view.settings))[[places[ref] for ref in own]]
+        strengths[pathway] = dict(zip(own, scores.tolist(), strict=True))
+    return strengths
+
+
+def _make_result(
+    pathway: Pathway,
+    found: Attempt[Refs],
+    scoring: Attempt[dict[Pathway, SegmentStrengths] | None],
+    view: PathwayInput,
+) -> PathwayResult:
+    """Return the result of a pathway. If its results could not be scored, it has failed."""
     nothing: SegmentStrengths = {}
-    tried = await run_until_deadline(lambda: PATHWAYS[pathway](view), nothing, view.settings.recall.deadline_s)
-    report = tried.report(pathway.value, len(tried.result))
+    strengths = nothing if scoring.result is None else scoring.result[pathway]
+    if scoring.result is None and found.status is ArmStatus.OK:
+        report = scoring.report(pathway.value, 0)
+    else:
+        report = found.report(pathway.value, len(strengths))
     if view.embedder_failure and pathway is not Pathway.KEYWORD:
         report = replace(report, status=ArmStatus.FAILED, note=f"without the embedder: {view.embedder_failure}")
-    return PathwayResult(strengths=tried.result, report=report)
-
-
-async def _score_refs(pathway: Pathway, search: Search, refs: Refs, settings: RouteSettings) -> SegmentStrengths:
-    """Return the score of each item by the signals of a pathway, as a share of the highest possible score."""
-    signals = await search.signals(refs, np.zeros(len(refs), dtype=np.float32))
-    strengths = weigh_signals(signals, _pathway_weights(pathway, settings))
-    return dict(zip(refs.tolist(), strengths.tolist(), strict=True))
+    return PathwayResult(strengths=strengths, report=report)
 
 
 def _pathway_weights(pathway: Pathway, settings: RouteSettings) -> Weights:

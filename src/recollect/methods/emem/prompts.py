@@ -1,6 +1,6 @@
 """The prompts and replies of the small model that reads a segment (E-mem, equation 6, appendix E).
 
-Both tasks, summarising and answering, share one system text, and the segment comes before the task. So all prompts
+Both tasks, summarizing and answering, share one system text, and the segment comes before the task. So all prompts
 about a segment begin with the same characters, and a model that keeps its state reads a segment once.
 """
 
@@ -17,7 +17,7 @@ from recollect.models.language import ModelRole, Prompt
 from recollect.text.fencing import DATA_RULE, fence_text
 
 ASSIST: Final = "emem.assist"
-SUMMARISE: Final = "emem.summarise"
+SUMMARIZE: Final = "emem.summarise"  # jobs and ledgers of banks have this name
 
 MOST_QUOTES: Final = 12
 
@@ -124,7 +124,7 @@ def build_summary_prompt(reading: SegmentView) -> Prompt:
     prefix, begin = split_for_prefix(reading)
     return Prompt(
         role=ModelRole.ASSIST,
-        operation=SUMMARISE,
+        operation=SUMMARIZE,
         subject=reading.id,
         system=SYSTEM,
         prefix=prefix,

@@ -11,8 +11,9 @@ from typing import Final
 import numpy as np
 
 from recollect.domain.items import Item, ItemKind
-from recollect.domain.queries import Query, Scope, SearchProbe
+from recollect.domain.queries import Query, Scope
 from recollect.domain.recalls import ArmStatus, Recall, RecallReceipt
+from recollect.domain.segments import Segment
 from recollect.errors import RecallFailed
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.emem.activation import (
@@ -39,7 +40,7 @@ from recollect.methods.emem.segment_view import make_segment_id, read_segment_vi
 from recollect.methods.emem.settings import Pathway, RouteSettings
 from recollect.recall.analyze import read_question
 from recollect.retain.extractive_summary import make_summary_id
-from recollect.store.capabilities import SegmentReader, require_segments
+from recollect.store.capabilities import require_segments
 from recollect.store.protocol import Capability, StoreReader
 from recollect.store.search import Search
 
@@ -51,9 +52,13 @@ _UNION_NOTE: Final = "union"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutedSegments:
-    """The segments to read, the strongest first, and how they were found."""
+    """The segments to read, the strongest first, and how they were found.
+
+    ``segments`` are those that were read from the bank for that, by their numbers.
+    """
 
     activated: tuple[ActivatedSegment, ...]
+    segments: Mapping[int, Segment]
     receipt: RecallReceipt
 
     @property
@@ -101,7 +106,7 @@ class Router:
         began = time.perf_counter()
         routed = await self.route(query, reader)
         numbers = [one.number for one in routed.activated]
-        readings = await read_segment_views(require_segments(reader), numbers, query.scope)
+        readings = await read_segment_views(require_segments(reader), numbers, query.scope, routed.segments)
         pairs = [pair for pair in zip(routed.activated, readings, strict=True) if pair[1].text]
         evidence, cut = await asyncio.to_thread(fit_evidence, pairs, query.max_tokens)
         receipt = replace(
@@ -127,16 +132,23 @@ class Router:
             pathway: sum_pathway_weight(pathway, self._settings) for pathway in looked if _has_worked(looked[pathway])
         }
         items = await _load(looked, view.search)
-        hits, nowhere = await _collect_hits(looked, items, view.probe, require_segments(reader), weights)
-        numbers = assign_segments(hits)
-        strengths = _drop_excluded(
-            {**sum_by_segment(hits, numbers), **_collect_summary_strengths(looked, items)}, query.scope.exclude
+        turns = _list_turns(looked, items)
+        by_summary = _collect_summary_strengths(looked, items)
+        placed = await find_segments(
+            [items[ref] for ref in turns],
+            view.probe.terms,
+            require_segments(reader),
+            more=(number for one in by_summary.values() for number in one),
         )
+        hits = _collect_hits(looked, items, dict(zip(turns, placed.places, strict=True)), weights)
+        numbers = assign_segments(hits)
+        strengths = _drop_excluded({**sum_by_segment(hits, numbers), **by_summary}, query.scope.exclude)
         found = unite_rankings(list(map(list, strengths.values())))
         unsummed = set(found).difference(await _find_summarized(found, query.scope, reader))
         activated = activate(strengths, min(self._settings.tau, query.limit), weights, unsummed)
         return RoutedSegments(
             activated=tuple(replace(one, hits=_select_hits(one.number, hits, numbers)) for one in activated),
+            segments=placed.segments,
             receipt=RecallReceipt(
                 arms=tuple(list_reports(looked)),
                 fusion=_UNION_NOTE,
@@ -147,7 +159,7 @@ class Router:
                 tokens=0,
                 during=view.probe.during,
                 seconds=time.perf_counter() - began,
-                notes=(_describe_unplaced(nowhere),) if nowhere else (),
+                notes=(_describe_unplaced(len(turns) - len(hits)),) if len(hits) < len(turns) else (),
             ),
         )
 
@@ -160,29 +172,35 @@ async def _load(looked: Mapping[Pathway, PathwayResult], search: Search) -> dict
     return dict(await search.load(np.array(refs, dtype=np.int64))) if refs else {}
 
 
-async def _collect_hits(
+def _list_turns(looked: Mapping[Pathway, PathwayResult], items: Mapping[int, Item]) -> list[int]:
+    """Return the references of the turns that were found, in the order in which they were found."""
+    refs = (ref for pathway, one in looked.items() if pathway in TURN_PATHWAYS for ref in one.strengths)
+    return [ref for ref in dict.fromkeys(refs) if ref in items]
+
+
+def _collect_hits(
     looked: Mapping[Pathway, PathwayResult],
     items: Mapping[int, Item],
-    probe: SearchProbe,
-    reader: SegmentReader,
+    places: Mapping[int, tuple[int, ...]],
     weights: Mapping[Pathway, float],
-) -> tuple[list[TurnHit], int]:
-    """Return the turns that were found, with their segments, and how many of them are in no segment."""
+) -> list[TurnHit]:
+    """Return the turns that are in a segment, with their segments and their strengths."""
     brought: dict[Pathway, SegmentStrengths] = {p: one.strengths for p, one in looked.items() if p in TURN_PATHWAYS}
-    refs = dict.fromkeys(ref for one in brought.values() for ref in one)
-    loaded = [(ref, items[ref]) for ref in refs if ref in items]
-    places = await find_segments([turn for _, turn in loaded], probe.terms, reader)
     hits: list[TurnHit] = []
-    for (ref, turn), segments in zip(loaded, places, strict=True):
+    for ref, segments in places.items():
+        if not segments:
+            continue
         strengths: dict[Pathway, float] = {p: one[ref] for p, one in brought.items() if ref in one}
-        strength = combine_strengths(strengths, weights)
-        if segments:
-            hits.append(
-                TurnHit(
-                    words=turn.text, messages=turn.sources, segments=segments, strengths=strengths, strength=strength
-                )
+        hits.append(
+            TurnHit(
+                words=items[ref].text,
+                messages=items[ref].sources,
+                segments=segments,
+                strengths=strengths,
+                strength=combine_strengths(strengths, weights),
             )
-    return hits, len(loaded) - len(hits)
+        )
+    return hits
 
 
 def _collect_summary_strengths(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,17 +34,30 @@ class _CutMessage:
     asked: Mapping[int, int]
 
 
-async def find_segments(turns: Sequence[Item], asked: Terms, reader: SegmentReader) -> list[tuple[int, ...]]:
-    """Return the numbers of the segments that contain each turn, whole if possible. A turn may be in no segment yet.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentPlaces:
+    """The segments that contain some turns: for each turn their numbers, and by its number each segment.
+
+    ``segments`` includes segments that do not contain a turn whole.
+    """
+
+    places: tuple[tuple[int, ...], ...]
+    segments: Mapping[int, Segment]
+
+
+async def find_segments(
+    turns: Sequence[Item], asked: Terms, reader: SegmentReader, *, more: Iterable[int] = ()
+) -> SegmentPlaces:
+    """Return the segments that contain each turn, whole if possible. A turn may be in no segment yet.
 
     A turn is where its first message is. A message in the overlap is in two segments. A message at an edge is cut by
     one segment and whole in the other, unless it is longer than the overlap. Then its words and the ``asked`` terms
-    decide.
+    decide. ``more`` are numbers of further segments to load with them.
     """
     leads = [turn.sources[0] for turn in turns]
     numbers = await reader.segments_of(dict.fromkeys(leads))
-    several = {number for found in numbers.values() if len(found) > 1 for number in found}
-    segments = {segment.number: segment for segment in await reader.segments(several)} if several else {}
+    wanted = {*more, *(number for found in numbers.values() for number in found)}
+    segments = {segment.number: segment for segment in await reader.segments(wanted)} if wanted else {}
     whole = {lead: _keep_whole(lead, found, segments) for lead, found in numbers.items()}
     cut = [lead for lead, found in whole.items() if not found]
     messages = {message.id: message for message in await reader.messages(cut)} if cut else {}
@@ -54,10 +67,11 @@ async def find_segments(turns: Sequence[Item], asked: Terms, reader: SegmentRead
         )
         for lead, message in messages.items()
     }
-    return [
+    places = (
         _rank_by_words(turn, parts[lead]) if lead in parts else whole.get(lead, ())
         for turn, lead in zip(turns, leads, strict=True)
-    ]
+    )
+    return SegmentPlaces(places=tuple(places), segments=segments)
 
 
 def _keep_whole(lead: str, numbers: tuple[int, ...], segments: Mapping[int, Segment]) -> tuple[int, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Scope
+from recollect.domain.segments import Segment
 from recollect.domain.time import Interval, instant_interval
 from recollect.retain.segments import SegmentText, read_segments
 from recollect.store.capabilities import SegmentReader
@@ -54,14 +55,17 @@ def make_segment_id(number: int) -> str:
     return f"segment:{number}"
 
 
-async def read_segment_views(reader: SegmentReader, numbers: Sequence[int], scope: Scope) -> list[SegmentView]:
+async def read_segment_views(
+    reader: SegmentReader, numbers: Sequence[int], scope: Scope, known: Mapping[int, Segment] | None = None
+) -> list[SegmentView]:
     """Read segments within a scope, in the given order. A text is empty if the scope allows nothing of its segment.
 
     A text has what was recorded by ``as_of``, without excluded messages and without other sessions and speakers than
     the requested ones. ``during`` keeps the messages whose turns were said in that time or speak of it. Without any of
-    these restrictions, the text of a sealed segment is always the same.
+    these restrictions, the text of a sealed segment is always the same. ``known`` are segments that were already read,
+    by their numbers.
     """
-    found = await read_segments(reader, numbers, as_of=scope.as_of)
+    found = await read_segments(reader, numbers, as_of=scope.as_of, known=known)
     seen = [message for one in found for message in one.messages if _is_visible(message, scope)]
     if scope.during is not None:
         seen = await _filter_by_time(seen, scope.during, scope.as_of, reader)

@@ -1,4 +1,4 @@
-"""Summarise segments with a small model, in the background (E-mem, section 3.2, algorithm 1)."""
+"""Summarize segments with a small model, in the background (E-mem, section 3.2, algorithm 1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.queries import Scope
 from recollect.methods.dependencies import Dependencies
-from recollect.methods.emem.prompts import SUMMARISE, SummaryReply, build_summary_prompt
+from recollect.methods.emem.prompts import SUMMARIZE, SummaryReply, build_summary_prompt
 from recollect.methods.emem.segment_view import SegmentView, read_segment_views
 from recollect.ports import Derive
 from recollect.retain.extractive_summary import EXTRACTIVE, index_summaries, make_summary_id
@@ -26,14 +26,14 @@ MODEL_LABEL: Final = "model"
 
 
 class Summarizer:
-    """Summarises every sealed segment. See :class:`recollect.ports.Consolidator`."""
+    """Summarizes every sealed segment. See :class:`recollect.ports.Consolidator`."""
 
     def __init__(self, parts: Dependencies) -> None:
         self._parts = parts
 
     @property
     def kind(self) -> str:
-        return SUMMARISE
+        return SUMMARIZE
 
     def plan_jobs(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
         """Return a job for each new extract: a segment was sealed, or has lost some of its messages."""
@@ -45,7 +45,7 @@ class Summarizer:
         )
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
-        """Summarise the segment of the job. The summary replaces the extract.
+        """Summarize the segment of the job. The summary replaces the extract.
 
         A segment that has a summary already, or that is empty, needs no call.
         """
@@ -98,4 +98,4 @@ def _drop_blank(texts: Sequence[str]) -> list[str]:
 
 
 def _make_job(number: int, messages: Sequence[str]) -> Job:
-    return Job(id=f"{SUMMARISE}:{number}", kind=SUMMARISE, payload=str(number), messages=tuple(messages))
+    return Job(id=f"{SUMMARIZE}:{number}", kind=SUMMARIZE, payload=str(number), messages=tuple(messages))

@@ -1,4 +1,4 @@
-"""Observe entities: summarise the facts about each entity (Hindsight, section 4.1.5, equation 6)."""
+"""Observe entities: summarize the facts about each entity (Hindsight, section 4.1.5, equation 6)."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def apply_generation(state: LoopState, reply: GenerationReply) -> LoopState:
     """Return the state with the evidence, gaps and draft of the reply.
 
     The evidence of the reply replaces the old evidence. The model itself carries over what is still needed, and may
-    summarise it.
+    summarize it.
     """
     known = TrackerState(evidence=reply.evidence, gaps=reply.gaps)
     return replace(

@@ -21,6 +21,7 @@ from recollect.errors import (
     StoreUnavailable,
 )
 from recollect.store.sqlite.named_queries import get_query, load_migrations
+from recollect.store.sqlite.raw_files import begin_use, end_use
 
 APPLICATION_ID = 0x52434C54  # "RCLT", in the file's header
 BUSY_MS = 30_000
@@ -38,7 +39,9 @@ _PRAGMAS = (
     # Folding the log into the file after every 4 MB would double the bytes that a batch writes.
     "PRAGMA wal_autocheckpoint = 8000",
     "CREATE TEMP TABLE doomed (seq INTEGER PRIMARY KEY)",
+    "CREATE TEMP TABLE possible (seq INTEGER PRIMARY KEY)",
     "CREATE TEMP TABLE doomed_fact (item INTEGER PRIMARY KEY)",
+    "CREATE TEMP TABLE doomed_item (item INTEGER PRIMARY KEY)",
 )
 
 
@@ -187,13 +190,20 @@ class Database:
         Raises:
             BankNotFound: the file no longer exists, and ``create`` is false.
         """
-        with self._errors():
-            writer = self._connect(create=create)
-            try:
-                self._migrate(writer)
-            except BaseException:
-                writer.close()
-                raise
+        if self.path is not None:
+            begin_use(self.path)
+        try:
+            with self._errors():
+                writer = self._connect(create=create)
+                try:
+                    self._migrate(writer)
+                except BaseException:
+                    writer.close()
+                    raise
+        except BaseException:
+            if self.path is not None:
+                end_use(self.path)
+            raise
         self._writer = writer
         return writer
 
@@ -232,9 +242,12 @@ class Database:
 
     def _close_all(self) -> None:
         self.close_idle()
-        if self._writer is not None:
-            self._writer.close()
+        if self._writer is None:
+            return
+        self._writer.close()
         self._writer = None
+        if self.path is not None:
+            end_use(self.path)
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN")  # one snapshot: another process may be creating the bank right now

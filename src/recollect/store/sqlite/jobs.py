@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.time import to_micros
 from recollect.errors import InvalidInput, LostLease
-from recollect.store.sqlite.leak_search import split_pieces
 from recollect.store.sqlite.named_queries import get_query
 from recollect.store.sqlite.rows import Row, read_utc, reports_damage
 
@@ -150,29 +149,37 @@ def drop_job(connection: sqlite3.Connection, id_: str) -> None:
         raise InvalidInput(f"there is no job {id_!r}")
 
 
-def cut_jobs(connection: sqlite3.Connection) -> int:
+def cut_jobs(connection: sqlite3.Connection, quoting: Sequence[str]) -> int:
     """Remove the messages that are marked to be forgotten from the jobs about them. Return the number of these jobs.
 
     The rest of a job is another piece of work. It waits, whatever its state was, and a worker that is running it has
-    lost it. A job is dropped if it has no message left, or if it quotes a forgotten message. The errors and replies of
-    failed jobs are removed. They may quote anything that the model was shown, which can be more than the job's own
-    messages.
+    lost it. A job is dropped if it has no message left, or if it quotes a forgotten message. ``quoting`` are the ids of
+    the jobs that quote one. Every other job that is running begins again, because its prompt may contain forgotten
+    words. The errors and replies of failed jobs are removed. They may quote anything that the model was shown, which
+    can be more than the job's own messages.
     """
-    told: dict[str, list[str]] = {}
-    payloads = {}
-    for id_, payload, text, captions in connection.execute(get_query("cut_short_jobs")):
-        told.setdefault(id_, []).extend((text, *json.loads(captions)))
-        payloads[id_] = payload
+    about = _list_ids(connection, "cut_short_jobs")
     connection.execute(get_query("cut_jobs"))
-    for id_, texts in told.items():
+    for id_ in quoting:
+        connection.execute(get_query("drop_job"), (id_,))
+    for id_ in about.difference(quoting):
         (left,) = connection.execute(get_query("has_messages"), (id_,)).fetchone()
-        if not left or any(piece in payloads[id_] for piece in split_pieces(texts)):
-            connection.execute(get_query("drop_job"), (id_,))
-        else:
-            connection.execute(get_query("keep_messages"), (id_,))
-            connection.execute(get_query("repeat_job"), (id_,))
+        connection.execute(get_query("keep_messages" if left else "drop_job"), (id_,))
+        connection.execute(get_query("repeat_job"), (id_,))
+    for id_ in _list_ids(connection, "running_jobs"):
+        connection.execute(get_query("keep_messages"), (id_,))
+        connection.execute(get_query("repeat_job"), (id_,))
     connection.execute(get_query("mute_jobs"), {"error": _ERROR_FORGOTTEN})
-    return len(told)
+    return len(about.union(quoting))
+
+
+def count_cut_jobs(connection: sqlite3.Connection, quoting: Sequence[str]) -> int:
+    """Return the number of jobs that :func:`cut_jobs` would drop, or would take messages from."""
+    return len(_list_ids(connection, "cut_short_jobs").union(quoting))
+
+
+def _list_ids(connection: sqlite3.Connection, name: str) -> set[str]:
+    return {id_ for (id_,) in connection.execute(get_query(name))}
 
 
 def _is_queued_anew(connection: sqlite3.Connection, job: Job) -> bool:

@@ -1,12 +1,18 @@
-"""Search a bank's files for words that should be gone."""
+"""Search a bank's files for words that should be gone.
+
+The words are searched for as bytes: as they are, and as JSON writes them in captions, jobs and settings.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from recollect.store.sqlite.raw_files import open_raw
 
 _PIECE_CHARACTERS = 48
 _MIN_PIECE_CHARACTERS = 6  # shorter pieces occur by chance
@@ -14,19 +20,31 @@ _KEY_BYTES = 8
 _HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _TABLE_BITS = 22
 _BLOCK = 1 << 22
-_OVERLAP = 4 * _PIECE_CHARACTERS  # so that no piece is missed at the end of a block
+_OVERLAP = 12 * _PIECE_CHARACTERS  # so that no piece is missed at the end of a block
 
 
 def split_pieces(texts: Sequence[str]) -> list[str]:
     """Cut the texts into short pieces and return each piece once.
 
-    Pieces that are too short to prove anything are left out.
+    Pieces that are too short to prove anything are left out, and so are pieces that every file contains.
     """
     return list(
         dict.fromkeys(
-            piece for text in texts for piece in _cut_text(text) if len(piece.encode()) >= _MIN_PIECE_CHARACTERS
+            piece
+            for text in texts
+            for piece in _cut_text(text)
+            if len(piece.encode()) >= _MIN_PIECE_CHARACTERS and not _is_everywhere(piece)
         )
     )
+
+
+def is_searchable(text: str) -> bool:
+    """Return false for a text of NUL characters. Every file contains them, so their absence cannot be shown."""
+    return not text or not _is_everywhere(text)
+
+
+def _is_everywhere(piece: str) -> bool:
+    return len(piece.strip("\0").encode()) < _MIN_PIECE_CHARACTERS and "\0" in piece
 
 
 def _cut_text(text: str) -> Iterator[str]:
@@ -39,23 +57,49 @@ def find_pieces(file: Path, pieces: Sequence[str]) -> set[str]:
 
     The number of passes does not depend on the number of pieces.
     """
-    wanted = {piece.encode(): piece for piece in pieces}
-    short = [piece for piece in wanted if len(piece) < _KEY_BYTES]
+    return _find_in_windows(_read_windows(file), pieces) if pieces else set()
+
+
+def find_pieces_in_cells(cells: Iterable[bytes], pieces: Collection[str]) -> set[str]:
+    """Return the pieces that some cells of a table contain, after one pass over the cells."""
+    return _find_in_windows(_join_cells(cells), pieces) if pieces else set()
+
+
+def _find_in_windows(windows: Iterable[bytes], pieces: Collection[str]) -> set[str]:
+    wanted = {form: piece for piece in pieces for form in _list_forms(piece)}
+    short = [form for form in wanted if len(form) < _KEY_BYTES]
     by_key: dict[bytes, list[bytes]] = {}
-    for piece in wanted.keys() - set(short):
-        by_key.setdefault(piece[:_KEY_BYTES], []).append(piece)
+    for form in wanted.keys() - set(short):
+        by_key.setdefault(form[:_KEY_BYTES], []).append(form)
     found: set[bytes] = set()
-    for window in _read_windows(file) if wanted else ():
-        found.update(piece for piece in short if piece in window)
+    for window in windows:
+        found.update(form for form in short if form in window)
         for at in _find_places(window, by_key):
             there = by_key.get(window[at : at + _KEY_BYTES], ())
-            found.update(piece for piece in there if window.startswith(piece, at))
-    return {wanted[piece] for piece in found}
+            found.update(form for form in there if window.startswith(form, at))
+    return {wanted[form] for form in found}
+
+
+def _list_forms(piece: str) -> set[bytes]:
+    """Return the bytes of a piece as text, and as JSON writes it."""
+    written = (piece, json.dumps(piece, ensure_ascii=False)[1:-1], json.dumps(piece)[1:-1])
+    return {form.encode("utf-8", "replace") for form in written}
+
+
+def _join_cells(cells: Iterable[bytes]) -> Iterator[bytes]:
+    joined, size = list[bytes](), 0
+    for cell in cells:
+        joined.append(cell)
+        size += len(cell)
+        if size > _BLOCK:
+            yield b"\n".join(joined)
+            joined, size = [], 0
+    yield b"\n".join(joined)
 
 
 def _read_windows(file: Path) -> Iterator[bytes]:
     try:
-        with file.open("rb") as opened:
+        with open_raw(file) as opened:
             window = b""
             while block := opened.read(_BLOCK):
                 window = window[-_OVERLAP:] + block

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -22,6 +23,7 @@ from recollect.domain.queries import NO_VECTORS, Scope, SearchProbe
 from recollect.domain.segments import Segment, Stream
 from recollect.domain.signals import Weights
 from recollect.domain.triples import Aggregation, Ordering, TriplePattern
+from recollect.errors import StoreUnavailable
 from recollect.store.index.bank_index import GRAPH_FROM_ROWS
 from recollect.store.index.indexed_search import IndexedSearch
 from recollect.store.index.memory import MemoryIndex
@@ -49,6 +51,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _RECENT = 4
+_MOST_UNCHECKED = 1_000  # messages that each opening looks at again, until it is recorded that they were checked
 _ALL = -1  # SQLite takes -1 as no limit
 
 
@@ -146,6 +149,9 @@ class SqliteReader:
 
     async def find_unread(self) -> list[StoredMessage]:
         return [read_message(row) for row in await self._run_query("unread")]
+
+    async def messages_without_items(self, limit: int) -> list[StoredMessage]:
+        return await asyncio.to_thread(self._find_messages_without_items, limit)
 
     async def items(self, ids: Iterable[str]) -> list[Item]:
         return await asyncio.to_thread(self._load_items, list(ids))
@@ -277,6 +283,15 @@ class SqliteReader:
                 return work(connection, *args, **kwargs)
 
         return await asyncio.to_thread(read)
+
+    def _find_messages_without_items(self, limit: int) -> list[StoredMessage]:
+        with self._database.read_transaction() as connection:
+            found = connection.execute(get_query("messages_without_items"), {"limit": limit}).fetchall()
+            newest, checked = connection.execute(get_query("newest_message")).fetchone()
+        if not found and newest - checked >= _MOST_UNCHECKED:
+            with suppress(StoreUnavailable), self._database.write_transaction() as connection:
+                connection.execute(get_query("set_checked"), (newest,))
+        return [read_message(row) for row in found]
 
     def _look_up(self, sessions: Sequence[str], messages: Sequence[str]) -> Lookup:
         with self._database.read_transaction() as connection:

@@ -14,7 +14,7 @@ from recollect.domain.items import Item, ItemKind, ItemStage, Network, Occurrenc
 from recollect.domain.messages import Role, StoredMessage
 from recollect.domain.time import Interval, Precision, from_micros, to_micros
 from recollect.domain.triples import Triple
-from recollect.errors import NotABank
+from recollect.errors import NotABank, RecollectError
 
 Row = Sequence[Any]
 P = ParamSpec("P")
@@ -34,6 +34,8 @@ def reports_damage(decode: Callable[P, T]) -> Callable[P, T]:
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return decode(*args, **kwargs)
+        except RecollectError:
+            raise
         except (ValueError, TypeError, KeyError, OverflowError) as exc:
             raise NotABank(f"the bank is damaged: one of its rows cannot be read ({exc})") from exc
 

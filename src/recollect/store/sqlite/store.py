@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from recollect.domain.changes import Changeset
 from recollect.domain.entities import Entity, Mention, Merge
 from recollect.domain.jobs import Job, JobRecord, JobState
-from recollect.domain.receipts import BackupReceipt, ForgetReceipt
+from recollect.domain.receipts import BackupReceipt, ForgetReceipt, Verification
 from recollect.domain.time import to_micros
 from recollect.domain.usage import Cost, LedgerEntry, Usage
 from recollect.errors import MissingCapability, StaleWrite, StoreUnavailable
@@ -29,7 +30,7 @@ from recollect.store.sqlite.copy_bank import copy_bank, copy_bank_in_memory, req
 from recollect.store.sqlite.database import Database, read_embedder, record_embedder
 from recollect.store.sqlite.dump import dump
 from recollect.store.sqlite.files import check_integrity
-from recollect.store.sqlite.forget import RemovedRows, has_unscrubbed_files, plan_forget, remove_marked, scrub_files
+from recollect.store.sqlite.forget import RemovedRows, plan_forget, preview_forget, remove_marked
 from recollect.store.sqlite.jobs import (
     AttemptFailure,
     blocked_reasons,
@@ -44,8 +45,10 @@ from recollect.store.sqlite.jobs import (
 from recollect.store.sqlite.ledger import add_entries, list_costs, sum_spent
 from recollect.store.sqlite.named_queries import get_query
 from recollect.store.sqlite.peek import JobTimes, read_job_times
+from recollect.store.sqlite.quote_rows import ForgottenTexts
 from recollect.store.sqlite.reader import SqliteReader
 from recollect.store.sqlite.rows import make_entity_row, read_merge
+from recollect.store.sqlite.scrub import ScrubResult, check_files, has_unscrubbed_files, scrub_files
 from recollect.store.sqlite.staging import StagingFolder, sweep_staging
 from recollect.store.sqlite.state_folders import erase_states, find_states_folder
 from recollect.store.sqlite.write import (
@@ -56,6 +59,7 @@ from recollect.store.sqlite.write import (
     require_version,
     write_changes,
 )
+from recollect.text.quotes import Quotes
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -112,6 +116,11 @@ class SqliteStore(SqliteReader):
     async def plan_forget(self, selection: ForgetSelection) -> ForgetPlan:
         return await self._run_reading(plan_forget, selection)
 
+    async def preview_forget(self, selection: ForgetSelection) -> ForgetReceipt:
+        began = time.perf_counter()
+        removed = await self._run_reading(preview_forget, selection)
+        return _make_receipt(removed, Verification.NOT_RUN, ScrubResult(), time.perf_counter() - began)
+
     async def forget(self, selection: ForgetSelection, remade: Changeset | None = None) -> ForgetReceipt:
         return await asyncio.to_thread(self._forget, selection, remade)
 
@@ -122,7 +131,7 @@ class SqliteStore(SqliteReader):
         """
         with suppress(StoreUnavailable, OSError):
             if has_unscrubbed_files(self._database):
-                self._scrub_files(())
+                self._scrub_files(ForgottenTexts(), Quotes())
 
     async def claim(
         self,
@@ -264,24 +273,22 @@ class SqliteStore(SqliteReader):
             removed = remove_marked(connection, selection, remade)
         if self._database.path is not None:
             sweep_staging(self._database.path.parent)
-        leftovers: tuple[str, ...] = ()
-        if removed.messages or has_unscrubbed_files(self._database):
-            leftovers = self._scrub_files(removed.texts)
-        return _make_receipt(removed, leftovers, time.perf_counter() - began)
+        if removed.messages or removed.forgotten.texts or has_unscrubbed_files(self._database):
+            found = self._scrub_files(removed.forgotten, removed.spans)
+        else:
+            found = check_files(self._database)
+        return _make_receipt(removed, found.verification, found, time.perf_counter() - began)
 
-    def _scrub_files(self, texts: Sequence[str]) -> tuple[str, ...]:
-        """Clean the bank's files of forgotten words.
-
-        Return the names of the files that still contain some of the texts.
-        """
+    def _scrub_files(self, forgotten: ForgottenTexts, spans: Quotes) -> ScrubResult:
+        """Clean the bank's files of forgotten words, and return the result of the check that none is left."""
         self._drop_graph()
         path = self._database.path
         states = () if path is None else erase_states(path, remain=True)
-        found = scrub_files(self._database, texts, self._files())
+        found = scrub_files(self._database, forgotten, spans, self._files())
         if states:  # the next process that opens the bank removes them
             with self._database.write_transaction() as connection:
                 connection.execute(get_query("owe_scrub"))
-        return (*found, *states)
+        return replace(found, leftovers=(*found.leftovers, *states))
 
     def _replace_vectors(
         self, embedder: str, dimension: int, vectors: Sequence[tuple[str, NDArray[np.float32]]], seen: int | None
@@ -369,7 +376,9 @@ async def _iterate_in_thread(values: Generator[T]) -> AsyncIterator[T]:
             await asyncio.to_thread(values.close)
 
 
-def _make_receipt(removed: RemovedRows, leftovers: tuple[str, ...], seconds: float) -> ForgetReceipt:
+def _make_receipt(
+    removed: RemovedRows, verification: Verification, found: ScrubResult, seconds: float
+) -> ForgetReceipt:
     return ForgetReceipt(
         messages=removed.messages,
         sessions=removed.sessions,
@@ -378,7 +387,10 @@ def _make_receipt(removed: RemovedRows, leftovers: tuple[str, ...], seconds: flo
         entities=removed.entities,
         mentions=removed.mentions,
         jobs=removed.jobs,
-        verified=not leftovers,
-        leftovers=leftovers,
+        quotes=removed.quotes,
+        possible=removed.possible,
+        verification=verification,
+        leftovers=found.leftovers,
+        reasons=found.reasons,
         seconds=seconds,
     )

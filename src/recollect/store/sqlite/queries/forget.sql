@@ -1,6 +1,13 @@
 -- name: doomed_clear
 DELETE FROM temp.doomed;
 
+-- name: doomed_items_clear
+-- Items that quote what is forgotten, although they were derived from other messages.
+DELETE FROM temp.doomed_item;
+
+-- name: doomed_item
+INSERT OR IGNORE INTO temp.doomed_item VALUES (?);
+
 -- name: doomed_by_message
 INSERT OR IGNORE INTO temp.doomed SELECT seq FROM message WHERE id = ?;
 
@@ -29,19 +36,44 @@ WHERE m.entity IN (SELECT value FROM json_each(:entities)) AND i.kind = 'episode
       WHERE o.item = m.item OR o.item IN (SELECT origin FROM derivation WHERE item = m.item)
   );
 
--- name: surfaces_of
-SELECT DISTINCT surface FROM mention WHERE entity IN (SELECT value FROM json_each(:entities));
+-- name: doomed_by_number
+INSERT OR IGNORE INTO temp.doomed VALUES (?);
 
--- name: doomed_by_name
-INSERT OR IGNORE INTO temp.doomed
-SELECT m.seq FROM source s JOIN message m ON m.seq = s.message
-WHERE s.item IN (SELECT rowid FROM item_fts WHERE item_fts MATCH :phrase)
-  AND (instr(m.text, :name) OR instr(m.captions, :name));
+-- name: message_texts
+SELECT seq, CAST(text AS BLOB), CAST(captions AS BLOB) FROM message;
 
--- name: entities_named
-SELECT id FROM entity WHERE id IN (SELECT value FROM json_each(:names)) OR name IN (SELECT value FROM json_each(:names))
-UNION
-SELECT entity FROM mention WHERE surface IN (SELECT value FROM json_each(:names));
+-- name: speakers_of_messages
+SELECT DISTINCT speaker FROM message;
+
+-- name: possible_by_speaker
+INSERT OR IGNORE INTO temp.possible SELECT seq FROM message WHERE speaker = ?;
+
+-- name: possible_by_session
+INSERT OR IGNORE INTO temp.possible SELECT seq FROM message WHERE session = ?;
+
+-- name: possible_clear
+-- Messages that only might be meant. They stay.
+DELETE FROM temp.possible;
+
+-- name: possible_by_number
+INSERT OR IGNORE INTO temp.possible VALUES (?);
+
+-- name: possible_messages
+SELECT id FROM message WHERE seq IN (SELECT seq FROM temp.possible) AND seq NOT IN (SELECT seq FROM temp.doomed)
+ORDER BY seq;
+
+-- name: session_names
+SELECT id FROM session;
+
+-- name: spellings
+SELECT id, name FROM entity UNION SELECT entity, surface FROM mention;
+
+-- name: given_fact_texts
+SELECT i.seq, CAST(i.text || ' | ' || t.subject || ' | ' || t.object AS BLOB) FROM item i JOIN triple t ON t.item = i.seq
+WHERE i.id GLOB 'given:*' AND NOT EXISTS (SELECT 1 FROM source WHERE source.item = i.seq);
+
+-- name: doomed_fact_by_number
+INSERT OR IGNORE INTO temp.doomed_fact VALUES (?);
 
 -- name: doomed_facts_clear
 -- Facts that users gave are removed with their sources. Facts without sources are selected by themselves.
@@ -61,25 +93,95 @@ SELECT i.seq FROM mention m JOIN item i ON i.seq = m.item
 WHERE m.entity IN (SELECT value FROM json_each(:entities)) AND i.id GLOB 'given:*'
   AND NOT EXISTS (SELECT 1 FROM source WHERE source.item = i.seq);
 
--- name: doomed_facts_by_name
-INSERT OR IGNORE INTO temp.doomed_fact
-SELECT i.seq FROM triple t JOIN item i ON i.seq = t.item
-WHERE i.id GLOB 'given:*' AND NOT EXISTS (SELECT 1 FROM source WHERE source.item = i.seq)
-  AND ((instr(i.text, :name) AND i.seq IN (SELECT rowid FROM item_fts WHERE item_fts MATCH :phrase))
-       OR instr(' ' || t.subject || ' ', ' ' || :name || ' ') OR instr(' ' || t.object || ' ', ' ' || :name || ' '));
-
 -- name: doomed_fact_texts
 SELECT i.text, t.subject, t.predicate, t.object FROM temp.doomed_fact d JOIN item i ON i.seq = d.item
 JOIN triple t ON t.item = d.item;
 
 -- name: doomed_messages
-SELECT id, text, captions FROM message WHERE seq IN (SELECT seq FROM temp.doomed) ORDER BY seq;
+-- Texts are read as bytes, because bytes that were damaged need not be text any more.
+SELECT id, CAST(text AS BLOB), CAST(captions AS BLOB) FROM message
+WHERE seq IN (SELECT seq FROM temp.doomed) ORDER BY seq;
+
+-- name: doomed_derived_texts
+-- The texts that were derived from nothing but forgotten messages.
+SELECT CAST(text AS BLOB) FROM item
+WHERE seq IN (SELECT value FROM json_each(:items)) AND kind NOT IN ('turn', 'segment')
+  AND EXISTS (SELECT 1 FROM source WHERE source.item = item.seq)
+  AND NOT EXISTS (
+      SELECT 1 FROM source WHERE source.item = item.seq AND source.message NOT IN (SELECT seq FROM temp.doomed)
+  );
+
+-- name: remaining_texts
+-- What people said or gave, and what stays. It is no leak if a forgotten message had the same words.
+SELECT CAST(speaker || ': ' || text AS BLOB), CAST(captions AS BLOB) FROM message
+WHERE seq NOT IN (SELECT seq FROM temp.doomed);
+
+-- name: remaining_names
+SELECT id FROM message WHERE seq NOT IN (SELECT seq FROM temp.doomed)
+UNION ALL
+SELECT DISTINCT session FROM message WHERE seq NOT IN (SELECT seq FROM temp.doomed)
+UNION ALL
+SELECT CAST(i.text || ' | ' || t.subject || ' | ' || t.predicate || ' | ' || t.object AS BLOB)
+FROM item i JOIN triple t ON t.item = i.seq
+WHERE i.id GLOB 'given:*' AND i.seq NOT IN (SELECT item FROM temp.doomed_fact)
+  AND NOT EXISTS (SELECT 1 FROM source WHERE source.item = i.seq AND source.message IN (SELECT seq FROM temp.doomed));
+
+-- name: derived_texts
+SELECT i.seq, CAST(i.text || ' | ' || i.label AS BLOB),
+       CAST((SELECT t.subject || ' | ' || t.predicate || ' | ' || t.object FROM triple t WHERE t.item = i.seq) AS BLOB),
+       CAST((SELECT group_concat(o.words, ' | ') FROM occurrence o WHERE o.item = i.seq) AS BLOB)
+FROM item i WHERE i.kind NOT IN ('turn', 'segment') AND NOT i.id GLOB 'given:*'
+  AND i.seq NOT IN (SELECT value FROM json_each(:items));
+
+-- name: link_labels
+SELECT DISTINCT label, CAST(label AS BLOB) FROM link WHERE label <> ''
+  AND source NOT IN (SELECT value FROM json_each(:items)) AND target NOT IN (SELECT value FROM json_each(:items));
+
+-- name: surfaces
+SELECT DISTINCT surface, CAST(surface AS BLOB) FROM mention WHERE item NOT IN (SELECT value FROM json_each(:items));
+
+-- name: entity_names
+SELECT DISTINCT e.id, CAST(e.name AS BLOB) FROM mention m JOIN entity e ON e.id = m.entity
+WHERE m.item NOT IN (SELECT value FROM json_each(:items));
+
+-- name: job_texts
+SELECT id, CAST(id || ' | ' || payload AS BLOB) FROM job;
+
+-- name: setting_texts
+SELECT key, CAST(value AS BLOB) FROM setting WHERE key NOT IN ('embedder', 'dimension');
+
+-- name: delete_setting
+DELETE FROM setting WHERE key = ?;
+
+-- name: doomed_item_names
+SELECT id, kind FROM item WHERE seq IN (SELECT item FROM temp.doomed_item) ORDER BY seq;
+
+-- name: delete_labelled_links
+DELETE FROM link WHERE label = ?;
+
+-- name: entities_of_surface
+SELECT DISTINCT entity FROM mention
+WHERE surface = :surface AND item NOT IN (SELECT value FROM json_each(:items));
+
+-- name: delete_surface
+DELETE FROM mention WHERE surface = :surface AND item NOT IN (SELECT value FROM json_each(:items));
+
+-- name: running_jobs
+SELECT id FROM job WHERE state = 'running';
+
+-- name: text_columns
+-- The columns that hold text, of every table. Other tables are parts of the full-text index.
+SELECT l.name, c.name FROM pragma_table_list AS l JOIN pragma_table_info(l.name) AS c
+WHERE l.schema = 'main' AND l.type = 'table' AND l.name NOT LIKE 'sqlite%' AND c.type IN ('TEXT', 'ANY', '')
+ORDER BY l.name, c.cid;
 
 -- name: doomed_items
 WITH RECURSIVE gone (item) AS (
     SELECT item FROM source WHERE message IN (SELECT seq FROM temp.doomed)
     UNION
     SELECT item FROM temp.doomed_fact
+    UNION
+    SELECT item FROM temp.doomed_item
     UNION
     SELECT d.item FROM derivation d JOIN gone ON d.origin = gone.item
 )
@@ -128,10 +230,22 @@ WHERE source IN (SELECT value FROM json_each(:items)) OR target IN (SELECT value
 -- name: count_mentions_of
 SELECT count(*) FROM mention WHERE item IN (SELECT value FROM json_each(:items));
 
+-- name: count_doomed_sessions
+SELECT count(*) FROM session WHERE EXISTS (
+    SELECT 1 FROM message WHERE message.session = session.id AND seq IN (SELECT seq FROM temp.doomed)
+) AND NOT EXISTS (
+    SELECT 1 FROM message WHERE message.session = session.id AND seq NOT IN (SELECT seq FROM temp.doomed)
+);
+
+-- name: count_doomed_entities
+SELECT count(*) FROM entity WHERE EXISTS (
+    SELECT 1 FROM mention WHERE mention.entity = entity.id AND item IN (SELECT value FROM json_each(:items))
+) AND NOT EXISTS (
+    SELECT 1 FROM mention WHERE mention.entity = entity.id AND item NOT IN (SELECT value FROM json_each(:items))
+);
+
 -- name: cut_short_jobs
-SELECT j.id, j.payload, m.text, m.captions
-FROM job j JOIN job_message n ON n.job = j.id JOIN message m ON m.seq = n.message
-WHERE m.seq IN (SELECT seq FROM temp.doomed) ORDER BY j.id;
+SELECT DISTINCT job FROM job_message WHERE message IN (SELECT seq FROM temp.doomed);
 
 -- name: cut_jobs
 DELETE FROM job_message WHERE message IN (SELECT seq FROM temp.doomed);
@@ -204,16 +318,3 @@ UPDATE state SET scrubbed = max(scrubbed, ?);
 
 -- name: purge_words
 INSERT INTO item_fts (item_fts) VALUES ('optimize');
-
--- name: survives
-SELECT EXISTS (SELECT 1 FROM message
-               WHERE instr(lower(text), lower(:piece)) OR instr(lower(captions), lower(:piece))
-                  OR instr(lower(speaker), lower(:piece)) OR instr(id, :piece))
-    OR EXISTS (SELECT 1 FROM item WHERE instr(lower(text), lower(:piece)) OR instr(id, :piece)
-                  OR instr(lower(label), lower(:piece)))
-    OR EXISTS (SELECT 1 FROM triple WHERE instr(lower(subject), lower(:piece)) OR instr(lower(predicate), lower(:piece))
-                  OR instr(lower(object), lower(:piece)))
-    OR EXISTS (SELECT 1 FROM mention WHERE instr(lower(surface), lower(:piece)))
-    OR EXISTS (SELECT 1 FROM session WHERE instr(lower(id), lower(:piece)))
-    OR EXISTS (SELECT 1 FROM setting WHERE instr(value, :piece))
-    OR EXISTS (SELECT 1 FROM sqlite_schema WHERE instr(sql, :piece));

@@ -50,6 +50,7 @@ JOIN message z ON z.seq = (
     SELECT max(seq) FROM message WHERE seq BETWEEN r.first AND r.last AND seq NOT IN (SELECT seq FROM temp.doomed)
 )
 WHERE EXISTS (SELECT 1 FROM temp.doomed WHERE seq BETWEEN r.first AND r.last)
+   OR r.number IN (SELECT ord FROM item WHERE kind = 'summary' AND seq IN (SELECT item FROM temp.doomed_item))
 ORDER BY r.number;
 
 -- name: left_of_segment

@@ -55,6 +55,9 @@ class SentenceEncoder:
     async def catch_up(self, *, reader: StoreReader) -> Changeset:
         return Changeset()
 
+    async def encode_stored(self, messages: Sequence[StoredMessage], *, reader: StoreReader) -> Changeset:
+        return Changeset(items=await self._sentences(messages))
+
     async def _sentences(self, stored: Sequence[StoredMessage]) -> tuple[IndexedItem, ...]:
         items = [
             Item(
