@@ -69,7 +69,7 @@ async def run_adapter(base_url: str, backend: str, progress: Progress = lambda _
 async def run_over_backend(
     backend: str, model: LanguageModel, progress: Progress = lambda _: None
 ) -> tuple[AnsweredQuestion, ...]:
-    """Do the same as :func:`run_adapter`, with any model.
+    """Let MemR3 answer the questions over another memory, as :func:`run_adapter` does, but with any model.
 
     Raises:
         InvalidInput, MissingExtra, ModelError: as for :func:`run_adapter`.

@@ -93,7 +93,10 @@ def _warn_of_no_embedder() -> None:
 
 
 def build_reranker(name: str, *, api_key: str | None = None) -> Reranker | None:
-    """Return a reranker by its name, or ``None`` for ``none``. Names have the same forms as in :func:`build_embedder`.
+    """Return a reranker by its name, or ``None`` for ``none``. Nothing is loaded or called yet.
+
+    The name can be ``st:`` with a model or a folder, or ``endpoint:`` with a model and an address, as in
+    :func:`build_embedder`.
 
     Raises:
         InvalidInput: the name is not the name of a reranker.

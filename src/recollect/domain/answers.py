@@ -119,7 +119,9 @@ def write_step(step: TraceStep) -> dict[str, object]:
 
 
 def read_step(kind: type[S], data: Mapping[str, object]) -> S:
-    """Return the step of a class from its JSON (:func:`write_step`). ``Step`` reads what every step has.
+    """Return a step from the JSON that :func:`write_step` made of it.
+
+    ``kind`` is the class of the step. With ``Step``, the fields that every step has are read from any step.
 
     Raises:
         ValueError: the data has another shape.

@@ -24,7 +24,7 @@ _ONLY_CONVERSATION = "conversation"
 
 
 def read_utterances(lines: Iterator[InputLine], zone: tzinfo | None) -> Iterator[Utterance]:
-    """Yield the message of each line.
+    """Yield the messages. Lines that describe a session or other things give no message.
 
     Raises:
         MalformedLine: a line is not a JSON object, or a field is unknown, missing or of the wrong type.

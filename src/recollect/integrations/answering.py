@@ -48,27 +48,28 @@ async def answer_over(
     now: datetime | None = None,
     follow: Listener = ignore_event,
 ) -> Answer:
-    """Answer a question with MemR3's loop over a memory of somebody else's; no bank is needed.
+    """Answer a question with MemR3's loop over a memory of another framework. No bank is needed.
+
+    Nothing is stored, and no ledger is written. ``Answer.trace`` has the iterations of the loop.
 
     Args:
-        retriever: finds evidence there: one of this package's, or any :class:`recollect.ports.Retriever` that asks
-            nothing of its reader.
-        question: in words.
-        model: as :meth:`recollect.Memory.open` takes it; what the environment says where left out.
-        settings: how far the loop goes.
-        limit: at most so many pieces a retrieval, beside ``settings.n_chk``.
-        max_tokens: at most so many tokens of evidence, all retrievals together; ``None`` for no bound.
-        exclude: ids of pieces that must not come back.
-        now: the aware present that "last week" is read against; the clock's where left out.
-        follow: is told of each iteration when it is over.
-
-    Gives the answer, with what was done in ``Answer.trace``; nothing of it is stored, and no ledger is kept.
+        retriever: finds the evidence: a retriever of this package, or any :class:`recollect.ports.Retriever` that does
+            not use its reader.
+        question: the question.
+        model: a model, in any form that :meth:`recollect.Memory.open` takes. By default it is read from the
+            environment.
+        settings: the limits of the loop.
+        limit: the maximum number of pieces of evidence in one retrieval, in addition to ``settings.n_chk``.
+        max_tokens: the maximum number of tokens of evidence in all retrievals together. ``None`` means no limit.
+        exclude: ids of pieces that must not be returned.
+        now: the aware present for expressions such as "last week". By default it is the time of the clock.
+        follow: receives each iteration when it is finished.
 
     Raises:
         NoModel: no language model is configured.
-        InvalidInput: a bound is not positive, a time is naive, or the model's name is none.
-        RecallFailed: nothing could be looked for, or not before there was any evidence.
-        ModelError: the model failed before there was any evidence, or could not write the answer.
+        InvalidInput: a limit is not positive, a time has no zone, or the model's name is not a name.
+        RecallFailed: the search failed before there was any evidence.
+        ModelError: the model failed before there was any evidence, or it could not write the answer.
     """
     narrowed = RecallOptions(limit=limit, max_tokens=max_tokens, exclude=exclude, now=now)
     chosen = choose_model(model, load_settings(os.environ))
@@ -84,7 +85,7 @@ async def answer_query(
     reader: StoreReader = NO_BANK,
     follow: Listener = ignore_event,
 ) -> Answer:
-    """The same for a query and a model that are there already.
+    """Answer a query over a retriever, as :func:`answer_over` does, with a model that is already built.
 
     Raises:
         RecallFailed, ModelError: as :func:`answer_over`.

@@ -25,7 +25,8 @@ class BankPortal:
     """A bank for synchronous and asynchronous callers.
 
     Args:
-        bank: an asynchronous bank belongs to the event loop that runs now, or that runs at its first use.
+        bank: a bank. An asynchronous bank belongs to one event loop: the loop that runs when the portal is made, or
+            else the loop of the last ``call_async``.
     """
 
     def __init__(self, bank: AnyBank) -> None:
@@ -34,10 +35,11 @@ class BankPortal:
         self._loop = None if self._facade else _running_loop()
 
     def call_blocking(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
-        """Wait for a coroutine function, and return its result.
+        """Run a coroutine function in the bank's event loop, wait until it ends, and return its result.
 
         Raises:
-            RecollectError: the event loop of an asynchronous bank is the caller's own, or was not running at the start.
+            RecollectError: the caller runs in the event loop of the asynchronous bank, which cannot wait for itself, or
+                this loop is not known yet.
         """
         if self._facade is not None:
             return self._facade.run(function, *args)

@@ -137,7 +137,7 @@ class EntityDirectory:
         return self._entities[entity_id]
 
     def find_owner(self, key: str) -> str | None:
-        """Return the id of the entity that a normalised surface is known to mean."""
+        """Return the id of the entity that a normalised name means, or ``None`` if the name is not known."""
         return self._owners.get(key)
 
     def list_names(self, entity_id: str) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ class EntityDirectory:
         return other in self._pairs.get(one, ())
 
     def is_kept_apart(self, entity_id: str, key: str) -> bool:
-        """Return true if a merge of this surface into this entity was undone."""
+        """Return true if a user has undone the merge of a name into this entity. ``key`` is the normalized name."""
         return (entity_id, key) in self._apart
 
     def get_block(self, name: str) -> Sequence[str]:

@@ -99,7 +99,7 @@ class StateKeeper(StoreReader, Protocol):
 
     @property
     def states(self) -> Path:
-        """Return the folder for these states. Forgetting empties it."""
+        """Return the folder for the states of language models. Forgetting empties it."""
         ...
 
 

@@ -44,7 +44,7 @@ def cut_profile(setting: str, cut: Callable[[str], str]) -> str:
 
 
 def read_profile_name(setting: str | None) -> str:
-    """Return the name in the setting of a profile, or "" if there is none."""
+    """Return the agent's name from the setting of a profile, or "" if there is no setting or it cannot be read."""
     try:
         return "" if setting is None else from_json(Profile, json.loads(setting)).name
     except ValueError:

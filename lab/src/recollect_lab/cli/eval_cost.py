@@ -46,7 +46,8 @@ def cost(
         typer.Option(
             "--system",
             metavar="NAME",
-            help="eager, a recipe, or recmem@N for a theta_count of N. May be repeated. "
+            help="What to measure: a recipe; recmem@N, which consolidates after N similar messages; or eager, which "
+            "calls a model for each pair of messages. May be repeated. "
             "Default: recmem, recmem@3 to recmem@6, eager, remem and hindsight.",
         ),
     ] = None,
@@ -55,7 +56,7 @@ def cost(
         typer.Option(
             "--theta-sim",
             metavar="COSINE",
-            help="The similarity from which messages recur. Default: the threshold of a new bank.",
+            help="The cosine from which two messages count as similar. Default: the threshold of a new bank.",
         ),
     ] = None,
     embedder: options.Embedder = None,

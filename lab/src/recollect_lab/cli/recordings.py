@@ -92,7 +92,11 @@ def record(
     ],
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="NAME", help="Ask for this model instead of the one that the run asks for."),
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="The model to request there. Default: the model that each request names.",
+        ),
     ] = None,
     lanes: Annotated[
         int, typer.Option("--lanes", metavar="N", min=1, help="Ask for N replies at a time in the background.")

@@ -103,20 +103,23 @@ def memr3_graph(
     clock: Callable[[], datetime] = utc_now,
     **compiled: Any,
 ) -> CompiledStateGraph[GraphState, None, GraphInput, GraphOutput]:
-    """MemR3's controller, compiled: ``(await graph.ainvoke({"question": "..."}))["answer"]``.
+    """Return MemR3's controller as a compiled graph.
 
-    Its nodes are start, retrieve, generate, router, reflect, answer and end. It has to be invoked asynchronously.
+    ``(await graph.ainvoke({"question": "..."}))["answer"]`` is the answer. The graph must be invoked asynchronously.
+    Its nodes are start, retrieve, generate, router, reflect, answer and end.
 
     Args:
-        source: finds evidence; of a bank, its own retriever, and its model with its ledger and limits.
-        model: as :meth:`recollect.Memory.open` takes it; what the environment says where left out, or the bank's.
-        settings: how far the loop goes.
-        reader: of the bank that a retriever works on, if it works on one.
-        clock: gives the aware present of questions that come without one.
-        compiled: what LangGraph's ``compile`` takes, such as a ``checkpointer``.
+        source: a retriever, or a bank. With a bank, the graph uses the bank's retriever, and its model with its ledger
+            and limits.
+        model: a model, in any form that :meth:`recollect.Memory.open` takes. By default it is the bank's model, or it
+            is read from the environment.
+        settings: the limits of the loop.
+        reader: the reader of the bank that the retriever searches, if there is one.
+        clock: returns the aware present for questions without ``now``.
+        compiled: arguments for LangGraph's ``compile``, such as a ``checkpointer``.
 
     Raises:
-        InvalidInput: the model's name is none.
+        InvalidInput: the model's name is not a name.
     """
     settings = settings or LoopSettings()
     if isinstance(source, Bank):

@@ -35,9 +35,9 @@ def find_forced_decision(state: LoopState, settings: LoopSettings) -> RoutedDeci
 def decide(state: LoopState, wanted: LoopDecision, settings: LoopSettings) -> RoutedDecision:
     """Return the next action, after the tracker has updated the state.
 
-    A rule of ours follows the rules of Algorithm 1. It applies if only a finer precision is missing, and a retrieval
-    has already searched for nothing else. Then the question is answered at the precision that memory has (appendix
-    B.5).
+    A rule of ours follows the rules of Algorithm 1. It applies if only a finer precision is missing, and one
+    retrieval has already searched for this alone. Then the question is answered at the precision that memory has
+    (appendix B.5).
     """
     if rule := find_forced_decision(state, settings):
         return rule

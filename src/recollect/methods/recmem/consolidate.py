@@ -81,9 +81,10 @@ class ConsolidationCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationResult:
-    """The result of the models for a case: items to be stored, and the older items that they replace.
+    """The items that a model wrote for a :class:`ConsolidationCase`, and the older items that they replace.
 
-    ``shown_units`` are the units and ``items`` the items that a model saw. ``fresh`` are units that were in no episode.
+    ``replaced`` has the id of the new item for the id of each older one. ``shown_units`` are the units and ``items``
+    the items that a model saw. ``fresh`` are the units that were in no episode before.
     """
 
     new_items: tuple[Item, ...]

@@ -12,13 +12,13 @@ from recollect.retain.name_similarity import ResolveSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recurrence:
-    """The thresholds at which something has come up often enough (equations 5 and 6).
+    """The thresholds at which a matter has come up often enough to be consolidated (equations 5 and 6).
 
     ``theta_sim`` is the minimal cosine of two units about the same matter. ``theta_count`` is the minimal number of
     such earlier units among the ``k`` nearest. ``theta_merge`` is the minimal cosine with an episode at which a model
-    is asked if the unit belongs to it. The paper has one threshold for both, and ``None`` means the same. At least
-    ``fresh`` units of a cluster must be in no episode yet. An episode tells how something goes on, and this takes two
-    units. The paper does not have this condition.
+    is asked if the unit belongs to it. ``None`` means that it equals ``theta_sim``, as in the paper. ``fresh`` is the
+    minimal number of units in the cluster that are in no episode yet. The paper does not have this condition. An
+    episode tells how something goes on, which takes two units.
 
     Raises:
         InvalidInput: a number is out of its range.

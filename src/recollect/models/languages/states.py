@@ -58,7 +58,7 @@ def with_state_folder(model: M, folder: Path) -> M:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateKey:
-    """Everything that a state depends on. Another key has another state.
+    """Identifies a saved state by everything that it depends on. Two states with different keys are different.
 
     ``model`` is a fingerprint of the configuration, the weights and the tokenizer of a model. ``dtype`` is the type of
     its numbers. ``tokens`` are the tokens that were read, from the beginning.

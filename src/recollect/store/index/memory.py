@@ -82,7 +82,7 @@ class MemoryIndex:
         self.live.save_graph()
 
     def save_if_idle(self) -> bool:
-        """Do the same without waiting, unless the index is in use. Return true if it is not."""
+        """Write the graph if the index is not in use, and do not wait. Return false if the index is in use."""
         return self.live.save_graph_if_idle()
 
     def _speakers(self) -> tuple[str, ...]:

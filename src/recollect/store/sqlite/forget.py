@@ -35,7 +35,8 @@ from recollect.text.quotes import Quotes, cut_quotes
 class RemovedRows:
     """The result of a removal, or what it would be.
 
-    ``forgotten`` are the words to look for in the files, and ``spans`` are their telling spans.
+    ``forgotten`` are the words to look for in the files. ``spans`` are the parts of these words by which a quote of
+    them is recognised (:mod:`recollect.text.quotes`).
     """
 
     messages: tuple[str, ...] = ()

@@ -56,7 +56,7 @@ def claim_job(
     ignore_schedule: bool,
     failed_before: datetime | None,
 ) -> Job | None:
-    """Give a worker the job that has been due longest. A job whose lease ran out can be claimed again."""
+    """Give a worker the job that has been due longest. See :meth:`recollect.store.protocol.Store.claim`."""
     # A job that ends its worker each time must not be claimed forever.
     vanished = connection.execute(get_query("vanished_jobs"), {"now": to_micros(now), "most": MOST_ATTEMPTS}).fetchall()
     for (id_,) in vanished:
@@ -114,7 +114,7 @@ def fail_job(connection: sqlite3.Connection, job: Job, failure: AttemptFailure) 
 
 
 def list_jobs(connection: sqlite3.Connection, states: Sequence[JobState]) -> list[JobRecord]:
-    """Return the jobs in these states, or all jobs. The job that is due first comes first."""
+    """Return the jobs in these states, or all jobs if no state is given, by the time when they are due."""
     wanted = json.dumps([JobState(state).value for state in states or JobState])
     return [_read_job_record(row) for row in connection.execute(get_query("jobs"), (wanted,))]
 

@@ -210,7 +210,7 @@ class SqliteStore(SqliteReader):
         await asyncio.to_thread(self.close_now)
 
     def close_now(self) -> None:
-        """Do the same as :meth:`close`, and wait until it is done."""
+        """Save the index and close the files. The calling thread waits until this is done."""
         try:
             self._index.save()
         finally:

@@ -119,8 +119,9 @@ def _parse_numeric(parts: list[int]) -> PartialDate | None:
 
 
 def parse_range(found: re.Match[str], today: date, direction: Direction, zone: tzinfo | None) -> Interval | None:
-    """Return the days of a matched ``RANGE``, first and last day included. A missing year of the start is that of the
-    end.
+    """Return the days of a range, as the pattern ``RANGE`` matches it, with its first and its last day.
+
+    If the start has no year, it has the year of the end.
     """
     for kind in ("from", "between", "day", "month", "open"):
         if found[f"{kind}_a"]:

@@ -12,7 +12,7 @@ from typing import Final
 
 
 def split_words(words: str) -> tuple[str, ...]:
-    """Return the words of a string. Tables are easier to read without quotes and commas."""
+    """Split a string at blanks. The tables of words below are written as strings, because these are easy to read."""
     return tuple(words.split())
 
 
@@ -95,10 +95,10 @@ HOLIDAY_STARTS: Final = frozenset(re.split(r"['\s]", name)[0] for name in HOLIDA
 
 
 def parse_number(words: str) -> int:
-    """Return the value of a matched ``NUMBER``.
+    """Return the value of a number in digits or in words, as the pattern ``NUMBER`` matches it.
 
     Raises:
-        ValueError: the rules do not know these words as a number.
+        ValueError: a word is not the word for a number.
     """
     words = words.lower()
     if words.isdecimal():
@@ -110,7 +110,9 @@ def parse_number(words: str) -> int:
 
 
 def parse_count(words: str) -> tuple[int, int]:
-    """Return the lowest and the highest value of a matched ``COUNT``. They are equal if the count is exact."""
+    """Return the lowest and the highest value of a count, as the pattern ``COUNT`` matches it.
+
+    They are equal if the count is exact."""
     for word, bounds in VAGUE.items():
         if word in words.lower():
             return bounds
@@ -119,12 +121,12 @@ def parse_count(words: str) -> tuple[int, int]:
 
 
 def find_month(word: str) -> int:
-    """Return 1 to 12 for a matched ``MONTH``."""
+    """Return the number of a month, from 1 to 12, for text that the pattern ``MONTH`` matches."""
     return MONTHS[word.lower().rstrip(".")]
 
 
 def find_weekday(word: str) -> int:
-    """Return 0 (Monday) to 6 for a matched ``WEEKDAY``."""
+    """Return the number of a weekday, from 0 (Monday) to 6, for text that the pattern ``WEEKDAY`` matches."""
     return WEEKDAYS[word.lower().rstrip(".")]
 
 
