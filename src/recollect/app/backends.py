@@ -16,6 +16,7 @@ from recollect.models.embedders.endpoint import EndpointEmbedder
 from recollect.models.embedders.none import NoEmbedder
 from recollect.models.embedders.sentence_transformers import SentenceTransformerEmbedder
 from recollect.models.embedders.wordllama import WordLlamaEmbedder
+from recollect.models.keys import hide_credentials
 from recollect.models.reranker import Reranker
 from recollect.models.rerankers.cross_encoder import CrossEncoderReranker
 from recollect.models.rerankers.endpoint import EndpointReranker
@@ -73,7 +74,7 @@ def build_embedder(name: str | None, *, api_key: str | None = None) -> Embedder:
         return EndpointEmbedder(endpoint["model"], endpoint["url"], api_key)
     if source := _parse_local_model(name):
         return SentenceTransformerEmbedder(source)
-    raise InvalidInput(f"there is no embedder {name!r}. Choose one of: {EMBEDDERS}")
+    raise InvalidInput(f"there is no embedder {hide_credentials(name)!r}. Choose one of: {EMBEDDERS}")
 
 
 def _default_embedder() -> str:
@@ -107,7 +108,7 @@ def build_reranker(name: str, *, api_key: str | None = None) -> Reranker | None:
         return EndpointReranker(endpoint["model"], endpoint["url"], api_key)
     if source := _parse_local_model(name):
         return CrossEncoderReranker(source)
-    raise InvalidInput(f"there is no reranker {name!r}. Choose one of: {RERANKERS}")
+    raise InvalidInput(f"there is no reranker {hide_credentials(name)!r}. Choose one of: {RERANKERS}")
 
 
 def build_time_reader(name: str) -> TimeReader | OwnModel | None:

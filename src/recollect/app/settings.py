@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from recollect.domain.limits import Limit, parse_limits
 from recollect.errors import InvalidInput
+from recollect.models.keys import hide_credentials
 from recollect.models.language import ModelRole
 from recollect.models.languages.settings import CallSettings
 from recollect.recall.settings import Arm
@@ -42,7 +43,7 @@ _KNOWN: Final = ("embedder", "reranker", "time_reader", "recipe", "limits", "cac
 _CALL: Final = tuple(one.name for one in fields(CallSettings))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ModelSpec:
     """The choice of a language model: its name (``provider:model``), its address, its key, and its call settings.
 
@@ -54,8 +55,11 @@ class ModelSpec:
     api_key: str | None = field(default=None, repr=False)
     call: CallSettings | None = None
 
+    def __repr__(self) -> str:
+        return _render_without_keys(self)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Settings:
     """The settings from a command line, the environment and a file. Functions in this room find the parts by their
     names.
@@ -84,6 +88,15 @@ class Settings:
     limits: Mapping[str, tuple[Limit, ...]] = field(default_factory=dict)
     cache: str | None = None
     open_limits: OpenLimits = OpenLimits()
+
+    def __repr__(self) -> str:
+        return _render_without_keys(self)
+
+
+def _render_without_keys(value: ModelSpec | Settings) -> str:
+    """Return the representation of settings without the fields of keys, and without keys in addresses."""
+    shown = ", ".join(f"{one.name}={getattr(value, one.name)!r}" for one in fields(value) if one.repr)
+    return hide_credentials(f"{type(value).__name__}({shown})")
 
 
 def load_settings(environ: Mapping[str, str], *, store: str | None = None) -> Settings:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from recollect.errors import InvalidInput, MissingExtra, ModelUnavailable
+from recollect.models.keys import hide_credentials, list_url_keys, mask_keys, shows_key
 
 if TYPE_CHECKING:
     import ssl
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 EXCERPT_CHARACTERS = 300
+_MOST_READ = 4 * EXCERPT_CHARACTERS  # of an answer, for its excerpt
 
 Json = str | int | float | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 
@@ -38,7 +40,7 @@ class Endpoint:
         InvalidInput: the address is not http(s), or the key cannot be a header value.
     """
 
-    url: str
+    url: str = field(repr=False)
     api_key: str | None = field(default=None, repr=False)
     timeout: float = 30.0
     retries: int = 3
@@ -46,7 +48,9 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         if not self.url.startswith(("http://", "https://")):
-            raise InvalidInput(f"the endpoint's address is {self.url!r}; it must begin with http:// or https://")
+            raise InvalidInput(
+                f"the endpoint's address is {hide_credentials(self.url)!r}; it must begin with http:// or https://"
+            )
         if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
             raise InvalidInput("the API key has characters that a header cannot carry; was a line end copied with it?")
 
@@ -81,7 +85,7 @@ class Endpoint:
             await self._pause(compute_pause(attempt, retry_after, now=datetime.now(UTC)))
         response = await self._try(client, body)
         if isinstance(response, Exception):
-            raise self.failure(f"could not be reached: {type(response).__name__} {response}") from response
+            raise self.failure(f"could not be reached: {type(response).__name__} {response}") from self._cause(response)
         return self._decode(response)
 
     async def _pause(self, seconds: float) -> None:
@@ -96,22 +100,29 @@ class Endpoint:
         except httpx.TransportError as exc:
             return exc
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            raise self.failure(f"cannot be asked: {exc}") from exc
+            raise self.failure(f"cannot be asked: {exc}") from self._cause(exc)
 
     def _decode(self, response: httpx.Response) -> object:
         if not response.is_success:
-            raise self.failure(f"answered {response.status_code}: {response.text[:EXCERPT_CHARACTERS]}")
+            raise self.failure(f"answered {response.status_code}: {make_excerpt(response.text, self._keys)}")
         try:
             return response.json()
         except ValueError as exc:
-            raise self.failure(f"answered with no JSON: {response.text[:EXCERPT_CHARACTERS]}") from exc
+            raise self.failure(f"answered with no JSON: {make_excerpt(response.text, self._keys)}") from exc
 
     def failure(self, problem: str) -> ModelUnavailable:
         """Return an error that names the address without user name, password and query, and without the key."""
         scheme, _, rest = self.url.partition("://")
         place = f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
-        message = f"{place} {problem}"
-        return ModelUnavailable(message.replace(self.api_key, "[key]") if self.api_key else message)
+        return ModelUnavailable(f"{place} {mask_keys(problem, self._keys)}")
+
+    @property
+    def _keys(self) -> tuple[str, ...]:
+        return (self.api_key or "", *list_url_keys(self.url))
+
+    def _cause(self, error: Exception) -> Exception | None:
+        """Return the error as a cause to show, unless a traceback of it would show a key."""
+        return None if shows_key(f"{error!r} {error.__cause__!r} {error.__context__!r}", self._keys) else error
 
     @cached_property
     def _ssl_context(self) -> ssl.SSLContext | bool:
@@ -121,6 +132,12 @@ class Endpoint:
         import httpx
 
         return httpx.create_ssl_context() if self.url.startswith("https://") and self.transport is None else True
+
+
+def make_excerpt(text: str, keys: Sequence[str]) -> str:
+    """Return the beginning of a server's words, for an error message. Keys are masked before the text is cut."""
+    shown = mask_keys(text[:_MOST_READ], keys)
+    return shown if len(shown) <= EXCERPT_CHARACTERS else f"{shown[:EXCERPT_CHARACTERS]}…"
 
 
 def is_transient_status(status: int) -> bool:

@@ -9,7 +9,8 @@ from typing import Final
 
 from recollect.domain.usage import Usage
 from recollect.errors import ModelUnavailable
-from recollect.models._http import EXCERPT_CHARACTERS, LONGEST_PAUSE, is_transient_status
+from recollect.models._http import LONGEST_PAUSE, is_transient_status, make_excerpt
+from recollect.models.keys import mask_keys, shows_key
 
 _NO_SCHEMA: Final = re.compile(
     r"(response|output).?(format|config|schema)|json.?(schema|object)|structured|grammar|guided", re.I
@@ -23,6 +24,7 @@ _NO_CONNECTION: Final = (
     "EndpointConnectionError",
     "ConnectTimeoutError",
 )
+_LONGEST_TOLD: Final = 20_000  # a longer error is not searched for keys
 _REFUSES_SCHEMA: Final = (400, 415, 422, 500, 501)
 
 
@@ -94,35 +96,32 @@ def compute_pause(attempt: int, asked: float | None, *, first: float, share: flo
 
 def make_unavailable(place: str, error: Exception, keys: Sequence[str]) -> ModelUnavailable:
     """Return our error to raise instead of the vendor's. It shows no key, even if another text quoted one."""
-    return ModelUnavailable(mask_keys(f"{place} {_describe_problem(error)}", keys))
-
-
-def mask_keys(text: str, keys: Sequence[str]) -> str:
-    for key in keys:
-        text = text.replace(key, "[key]")
-    return text
+    return ModelUnavailable(f"{place} {_describe_problem(error, keys)}")
 
 
 def has_key(error: BaseException | None, keys: Sequence[str]) -> bool:
-    """Return true if a traceback of the error would print a key."""
+    """Return true if a traceback of the error would print a key, or is too long to be searched for one."""
     while error is not None:
-        if any(key in f"{error}{getattr(error, 'body', '')}" for key in keys):
+        told = f"{error}{getattr(error, 'body', '')}"
+        if len(told) > _LONGEST_TOLD or shows_key(told, keys):
             return True
         error = error.__cause__ or error.__context__
     return False
 
 
-def _describe_problem(error: Exception) -> str:
+def _describe_problem(error: Exception, keys: Sequence[str]) -> str:
     from pydantic_ai.exceptions import ModelHTTPError
 
     if isinstance(error, ModelHTTPError):
-        return f"answered {error.status_code}: {_cut_excerpt(_read_message(error.body))}"
+        return f"answered {error.status_code}: {make_excerpt(_read_message(error.body), keys)}"
     if isinstance(error, TimeoutError):
-        return str(error) or "did not answer in time"
+        return mask_keys(str(error), keys) or "did not answer in time"
     root = _find_root(error)
-    words = _cut_excerpt(str(error))
+    words = make_excerpt(str(error), keys)
     return (
-        f"could not be asked: {words}" if root is error else f"could not be asked: {words} ({_cut_excerpt(str(root))})"
+        f"could not be asked: {words}"
+        if root is error
+        else f"could not be asked: {words} ({make_excerpt(str(root), keys)})"
     )
 
 
@@ -131,10 +130,6 @@ def _read_message(body: object) -> str:
     inner = body.get("error", body) if isinstance(body, dict) else body
     message = inner.get("message", inner) if isinstance(inner, dict) else inner
     return str(message)
-
-
-def _cut_excerpt(text: str) -> str:
-    return text if len(text) <= EXCERPT_CHARACTERS else f"{text[:EXCERPT_CHARACTERS]}…"
 
 
 def _find_root(error: BaseException) -> BaseException:

@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.errors import MissingExtra, ModelUnavailable
+from recollect.models.keys import list_url_keys
 from recollect.models.languages.model_names import ModelName
 
 if TYPE_CHECKING:
@@ -84,10 +85,12 @@ def _build_provider(kind: str, base_url: str | None, api_key: str | None) -> Pro
     return make(**given)
 
 
-def list_secret_keys(model: Model[Any], api_key: str | None) -> tuple[str, ...]:
-    """Return the keys that must not be shown: the given key, and the key that the provider found."""
+def list_secret_keys(model: Model[Any], api_key: str | None, base_url: str | None) -> tuple[str, ...]:
+    """Return the keys that must not be shown: the given key, keys in the address, and those that the provider found."""
     client = getattr(model, "client", None)
-    found = (api_key, getattr(client, "api_key", None), getattr(getattr(client, "_api_client", None), "api_key", None))
+    places = (client, getattr(client, "_api_client", None), getattr(model, "provider", None))
+    names = ("api_key", "auth_token", "_api_key")
+    found = (api_key, *list_url_keys(base_url), *(getattr(place, name, None) for place in places for name in names))
     return tuple({key for key in found if isinstance(key, str) and key})
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from recollect.errors import InvalidInput
+from recollect.models.keys import hide_credentials
 
 LOCAL: Final = "local"
 """The provider of models that run in this process."""
@@ -35,7 +36,8 @@ def parse_model_name(name: str) -> ModelName:
     found = _NAME.fullmatch(name)
     if found is None:
         raise InvalidInput(
-            f"the model {name!r} is not PROVIDER:MODEL, for example openai:gpt-5-mini, anthropic:claude-haiku-4-5 or "
-            "google:gemini-2.5-flash; for an OpenAI-compatible server of your own openai:MODEL, with its base URL"
+            f"the model {hide_credentials(name)!r} is not PROVIDER:MODEL, for example openai:gpt-5-mini, "
+            "anthropic:claude-haiku-4-5 or google:gemini-2.5-flash; for an OpenAI-compatible server of your "
+            "own openai:MODEL, with its base URL"
         )
     return ModelName(provider=found["provider"], model=found["model"], base_url=found["url"])

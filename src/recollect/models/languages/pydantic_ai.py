@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from recollect.domain.usage import Usage
 from recollect.errors import InvalidInput, InvalidReply, ModelError, ModelUnavailable, NoAnswer
+from recollect.models.keys import hide_credentials, mask_keys
 from recollect.models.language import Prompt, Reply, ReplyCheck
 from recollect.models.languages._connection_keeper import ConnectionKeeper
 from recollect.models.languages._correction import RawReply, ask_until_valid
@@ -29,7 +30,6 @@ from recollect.models.languages._errors import (
     has_key,
     is_transient,
     make_unavailable,
-    mask_keys,
     refuses_schema,
 )
 from recollect.models.languages._providers import (
@@ -108,7 +108,9 @@ class PydanticModel:
         self._name = parse_model_name(name)
         base_url = base_url or self._name.base_url
         if base_url is not None and not base_url.startswith(("http://", "https://")):
-            raise InvalidInput(f"the base URL is {base_url!r}; it must begin with http:// or https://")
+            raise InvalidInput(
+                f"the base URL is {hide_credentials(base_url)!r}; it must begin with http:// or https://"
+            )
         if api_key is not None and not (api_key and api_key.isascii() and api_key.isprintable()):
             raise InvalidInput("the API key has characters that a header cannot carry; was a line end copied with it?")
         self._base_url, self._api_key = base_url, api_key
@@ -347,7 +349,7 @@ class PydanticModel:
             for ended in [other for other in self._lines if other.is_closed()]:
                 self._lines.pop(ended, None)
             self._lines[loop] = _LoopConnection(
-                model, slots, list_secret_keys(model, self._api_key), ConnectionKeeper(model)
+                model, slots, list_secret_keys(model, self._api_key, self._base_url), ConnectionKeeper(model)
             )
         return self._lines[loop]
 
