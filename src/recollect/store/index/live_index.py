@@ -85,6 +85,8 @@ class LiveIndex:
             if self._graph is None or not self._index.vectors.approximate or self._is_outdated():
                 return
             self._graph.save(self._index, self._version, self._epoch)
+            if self._is_outdated():  # something was forgotten while the graph was written
+                self._graph.remove()
 
     def _is_outdated(self) -> bool:
         with self._feed.snapshot() as snapshot:

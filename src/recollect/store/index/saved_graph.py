@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import numpy as np
 
 from recollect.store.index.bank_index import BankIndex
 from recollect.store.index.feed import FeedSnapshot
+
+_UNFINISHED = re.compile(r".+\.hnsw\.([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,7 @@ class SavedGraph:
     def save(self, index: BankIndex, version: int, epoch: int) -> None:
         """Write the graph, and then the note that makes it valid."""
         self._note_path.unlink(missing_ok=True)
+        remove_abandoned_graphs(self.path.parent)
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
             points = index.save_graph(fresh).astype("<i8").tobytes()
@@ -41,6 +45,12 @@ class SavedGraph:
             "digest": _digest(self.path, points),
         }
         self._note_path.write_text(json.dumps(note), "utf-8")
+
+    def remove(self) -> None:
+        """Remove the graph, its note, and what any process is writing now. That process then saves no graph."""
+        unfinished = [file for file, _ in _list_unfinished(self.path.parent) if file.stem == self.path.name]
+        for file in (self._note_path, self.path, *unfinished):
+            file.unlink(missing_ok=True)
 
     def load(self, index: BankIndex, snapshot: FeedSnapshot) -> int:
         """Read the graph into an index without rows.
@@ -61,6 +71,32 @@ class SavedGraph:
             return 0
         fits = index.load_graph(self.path, np.frombuffer(points, dtype="<i8"), snapshot.numbers(version))
         return version if fits else 0
+
+
+def remove_abandoned_graphs(folder: Path) -> None:
+    """Remove the graphs that processes were writing in a folder when they were killed."""
+    for file, process in _list_unfinished(folder):
+        if not _is_alive(process):
+            file.unlink(missing_ok=True)
+
+
+def _list_unfinished(folder: Path) -> list[tuple[Path, int]]:
+    """Return the files of graphs that are not complete, and the processes that write them."""
+    matches = [_UNFINISHED.fullmatch(name) for name in os.listdir(folder)]
+    return [(folder / match[0], int(match[1])) for match in matches if match is not None]
+
+
+def _is_alive(process: int) -> bool:
+    """Return true if the process may still run. A process in another container seems to be dead."""
+    if os.name != "posix":  # elsewhere, this question would end the process
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _digest(graph: Path, points: bytes) -> str:

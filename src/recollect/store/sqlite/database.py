@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import sqlite3
 import threading
 import time
@@ -27,6 +28,8 @@ APPLICATION_ID = 0x52434C54  # "RCLT", in the file's header
 BUSY_MS = 30_000
 UPKEEP_BUSY_MS = 2_000
 CACHE_KB = 16_000  # the largest cache of a connection
+FileId = tuple[int, int]
+"""A file, whatever its name: its device and its number there."""
 EMBEDDER_KEYS = ("embedder", "dimension")  # the settings that describe the bank's vectors
 
 _PRAGMAS = (
@@ -51,16 +54,18 @@ class Database:
     Its connections can be closed while they are not in use (:meth:`release`). The next use opens them again.
 
     Args:
-        path: the file. It is created if it does not exist.
+        path: the file.
+        create: create the file if it does not exist.
         on_use: a function that is called after each use, in the thread of the use.
 
     Raises:
+        BankNotFound: the file does not exist, and ``create`` is false.
         StoreUnavailable: the folder or the file cannot be opened or written.
         NotABank: the file is something else, or it is damaged.
         NewerSchema: the file was written by a later version of recollect.
     """
 
-    def __init__(self, path: Path | None, *, on_use: Callable[[], None] | None = None) -> None:
+    def __init__(self, path: Path | None, *, create: bool = True, on_use: Callable[[], None] | None = None) -> None:
         self.path = path
         self.on_use = on_use
         self._idle: list[sqlite3.Connection] = []
@@ -69,20 +74,35 @@ class Database:
         self._uses = 0
         self._closed = False
         self._writer: sqlite3.Connection | None = None
-        self._open(create=True)
+        self._mark: int | None = None  # a random number in the file, by which the bank is recognized
+        # The names of the bank and of its log, and the files that were opened under these names.
+        self._names = () if path is None else tuple(f"{path.absolute()}{suffix}" for suffix in ("", "-wal"))
+        self._files: tuple[FileId | None, ...] = ()
+        self._open(create=create)
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
         """Yield the one connection that writes, in a transaction.
 
         It is committed at the end, or rolled back after an error.
+
+        Raises:
+            BankNotFound: another process has erased or replaced the bank, even after the transaction was committed.
+                What was written is lost.
         """
-        with self._used() as writer, self._write_lock, self._errors(), _transaction(writer):
-            yield writer
+        with self._used() as writer, self._write_lock, self._errors():
+            with _transaction(writer):
+                yield writer
+            self._require_named()
+            self._require_log()
 
     @contextmanager
     def read_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Yield a connection for reading, in one snapshot."""
+        """Yield a connection for reading, in one snapshot.
+
+        Raises:
+            BankNotFound: another process has erased or replaced the bank.
+        """
         with self._used() as writer:
             if self.path is None:
                 with self._write_lock, self._errors():
@@ -140,6 +160,15 @@ class Database:
             size = 0
         return (1 + self.idle) * min(size, CACHE_KB * 1024)
 
+    def is_gone(self) -> bool:
+        """Return true if another process has erased or replaced the bank, or removed its log."""
+        try:
+            with self._used():
+                self._require_log()
+                return False
+        except (BankNotFound, StoreUnavailable):
+            return True
+
     def release(self) -> bool:
         """Close all connections until the bank is used again. Return true if none is open then.
 
@@ -175,6 +204,7 @@ class Database:
             if self._closed:
                 raise StoreError("the bank is closed")
             writer = self._writer or self._open(create=False)
+            self._require_named()
             self._uses += 1
         try:
             yield writer
@@ -188,8 +218,9 @@ class Database:
         """Open the connection that writes, and run the migrations of the file.
 
         Raises:
-            BankNotFound: the file no longer exists, and ``create`` is false.
+            BankNotFound: the file does not exist and ``create`` is false, or it is another bank than before.
         """
+        before = _identify(self._names[0]) if self._names else None
         if self.path is not None:
             begin_use(self.path)
         try:
@@ -197,6 +228,7 @@ class Database:
                 writer = self._connect(create=create)
                 try:
                     self._migrate(writer)
+                    self._recognize(writer, before)
                 except BaseException:
                     writer.close()
                     raise
@@ -207,13 +239,53 @@ class Database:
         self._writer = writer
         return writer
 
+    def _recognize(self, writer: sqlite3.Connection, before: FileId | None) -> None:
+        """Remember which bank and which files were opened. ``before`` is the file that had the name just before that.
+
+        Raises:
+            BankNotFound: another process has replaced the bank since it was open here.
+        """
+        (mark,) = writer.execute("PRAGMA user_version").fetchone()
+        files = tuple(map(_identify, self._names))
+        if self._mark not in (None, mark) or (before is not None and files[0] != before):
+            raise self._make_error()
+        self._mark, self._files = mark, files
+
+    def _require_named(self) -> None:
+        """Raise an error if the open file no longer has the name of the bank.
+
+        SQLite goes on writing into a file that was erased or replaced, and all of that is lost.
+
+        Raises:
+            BankNotFound: another process has erased or replaced the bank.
+        """
+        if self.path is not None and _identify(self._names[0]) != self._files[0]:
+            raise self._make_error()
+
+    def _require_log(self) -> None:
+        """Raise an error if the open log no longer has its name. What is written to it is lost.
+
+        Raises:
+            StoreUnavailable: somebody has removed the bank's log.
+        """
+        if self.path is not None and self._files[1] is not None and _identify(self._names[1]) != self._files[1]:
+            raise StoreUnavailable(
+                f"{self.path}-wal was removed while the bank was in use, so the last writes may be lost. Open the bank "
+                "again"
+            )
+
+    def _make_error(self) -> BankNotFound:
+        return BankNotFound(
+            f"{self.path} was erased or replaced by another process while it was in use. Open the bank again"
+        )
+
     def _connect(self, *, create: bool = False) -> sqlite3.Connection:
         """Connect to the file.
 
         Without ``create`` the file must exist, because an erased bank must not come back empty.
         """
         if self.path is not None and not create and not self.path.exists():
-            raise BankNotFound(f"{self.path} was erased while it was in use")
+            raise self._make_error()
         mode = "rwc" if create else "rw"
         target = ":memory:" if self.path is None else f"{self.path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(
@@ -231,7 +303,13 @@ class Database:
         with self._state_lock:
             if self._idle:
                 return self._idle.pop()
-        return self._connect()
+        connection = self._connect()
+        try:
+            self._require_named()  # the connection has the same file as the others
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         with self._state_lock:
@@ -245,7 +323,7 @@ class Database:
         if self._writer is None:
             return
         self._writer.close()
-        self._writer = None
+        self._writer, self._files = None, ()
         if self.path is not None:
             end_use(self.path)
 
@@ -287,6 +365,15 @@ class Database:
             raise InvalidInput(f"a number is too large to be stored ({exc})") from exc
 
 
+def _identify(path: str) -> FileId | None:
+    """Return which file has a name now, or ``None`` if there is none."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
 def translated(exc: sqlite3.Error, path: Path | None) -> StoreError:
     """Return the store error for an error of SQLite about a file."""
     code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
@@ -319,12 +406,16 @@ def _run_migration(connection: sqlite3.Connection, name: str, script: str) -> No
     """Run a migration and record it in the same transaction."""
     with _transaction(connection):
         connection.execute("CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
-        if name in _migrations_done(connection):  # another process was faster
+        done = _migrations_done(connection)
+        if name in done:  # another process was faster
             return
+        is_new = not done
         for statement in _split_statements(script):
             connection.execute(statement)
         connection.execute("INSERT INTO migration (name) VALUES (?)", (name,))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        if is_new:
+            connection.execute(f"PRAGMA user_version = {secrets.randbits(31)}")  # by which the bank is recognized
 
 
 def _out_of_files() -> bool:

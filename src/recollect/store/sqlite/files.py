@@ -78,12 +78,6 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def remove_log(bank: Path) -> None:
-    """Remove the logs of a bank that is no longer there. SQLite would take them for the logs of a new bank."""
-    for suffix in ("-wal", "-shm", "-journal"):
-        bank.with_name(bank.name + suffix).unlink(missing_ok=True)
-
-
 def check_integrity(file: Path) -> None:
     """Read a whole database, and raise an error if it is damaged.
 

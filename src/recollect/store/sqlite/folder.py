@@ -23,22 +23,28 @@ from recollect.errors import (
     StoreUnavailable,
 )
 from recollect.store.index.bank_index import GRAPH_FROM_ROWS
+from recollect.store.index.saved_graph import remove_abandoned_graphs
 from recollect.store.names import checked_name, find_name, name_key
 from recollect.store.protocol import Fill
 from recollect.store.sqlite.backup import back_up, copy_backup, read_backup_name
 from recollect.store.sqlite.database import Database
+from recollect.store.sqlite.erase import (
+    erase_bank,
+    finish_erasing,
+    follow_link,
+    has_unfinished,
+    remove_derived,
+)
 from recollect.store.sqlite.files import (
     LOCK_FILE,
     check_integrity,
     file_errors,
     hold_lock,
     move_to_new_name,
-    remove_log,
 )
 from recollect.store.sqlite.peek import JobsPeek, JobTimes, due_banks
 from recollect.store.sqlite.pool import OpenBanks
 from recollect.store.sqlite.staging import StagingFolder, sweep_staging
-from recollect.store.sqlite.state_folders import erase_states
 from recollect.store.sqlite.store import SqliteStore, open_store, stage_store
 from recollect.store.stores import OpenLimits
 
@@ -136,12 +142,13 @@ class SqliteFolder:
         return name
 
     async def drop(self, name: str) -> None:
-        """Erase a bank with all its files.
+        """Erase a bank with all its files: see :func:`recollect.store.sqlite.erase.erase_bank`.
 
         Raises:
             BankNotFound: the bank does not exist.
             BankNameTaken: a bank has this name in another spelling.
-            StoreUnavailable: data that was derived from the bank could not be removed. The bank still exists.
+            NotABank: the bank is a link to a file that is no bank. Nothing is erased.
+            StoreUnavailable: something could not be removed. Unless it is the last rest, the bank still exists.
         """
         checked_name(name)
         name = await asyncio.to_thread(self._own_spelling, name)
@@ -153,8 +160,8 @@ class SqliteFolder:
             await store.close()
             self._open_banks.forget(store)
         if file is not None:
-            await asyncio.to_thread(_erase, name, file)
-            await asyncio.to_thread(sweep_staging, file.parent)
+            await asyncio.to_thread(erase_bank, name, file)
+            await asyncio.to_thread(self._clean_up, file.parent)
 
     async def banks_with_jobs(
         self, *, until: datetime | None, kinds: Collection[str] = (), banks: Collection[str] | None = None
@@ -177,12 +184,15 @@ class SqliteFolder:
             self._open_banks.forget(store)
 
     def _open_store(self, name: str, embedder: tuple[str, int], *, create: bool) -> SqliteStore:
-        self._sweep()
+        self._clean_up_once()
         with self._lock:  # one lock for all spellings of a name
             alone, closings = self._opening.setdefault(name_key(name), _Opening()), self._closings
         with alone.lock:  # a second caller gets the bank that the first one has opened
             name = self._own_spelling(name)
             store = self._stores.get(name)
+            if store is not None and store.is_gone():
+                store.give_back()
+                store = None
             if store is None:
                 store = self._make_store(name, self._find(name, create=create), embedder)
                 self._keep(store, closings)
@@ -190,17 +200,30 @@ class SqliteFolder:
         return store
 
     def _make_store(self, name: str, file: Path | None, embedder: tuple[str, int]) -> SqliteStore:
-        database = Database(file)
+        database = Database(None if file is None else follow_link(file), create=file is None)
         store = open_store(database, name=name, embedder=embedder, graph_from=self._graph_from)
         database.on_use = lambda: self._open_banks.used(store)
         return store
 
-    def _sweep(self) -> None:
-        """Remove the unfinished banks of killed processes, once in the life of this process."""
+    def _clean_up_once(self) -> None:
+        """Remove what killed processes have left, once in the life of this process."""
         if self._folder is not None and not self._swept:
             with suppress(StoreUnavailable):  # a folder that cannot be written
-                sweep_staging(self._folder)
+                self._clean_up(self._folder)
         self._swept = True
+
+    def _clean_up(self, folder: Path) -> None:
+        """Remove the unfinished banks of killed processes, and the rests of banks that they erased.
+
+        Raises:
+            StoreUnavailable: the folder cannot be written.
+        """
+        sweep_staging(folder)
+        with file_errors(folder):
+            remove_abandoned_graphs(folder)
+            if has_unfinished(folder):
+                with hold_lock(folder / LOCK_FILE):
+                    finish_erasing(folder)
 
     def _keep(self, store: SqliteStore, closings: int) -> None:
         """Remember a bank that was opened.
@@ -235,7 +258,7 @@ class SqliteFolder:
             with self._lock:
                 store = self._in_memory[name]
             return store.back_up(file)
-        with closing(Database(bank)) as database:
+        with closing(Database(follow_link(bank), create=False)) as database:
             return back_up(database, name, file)
 
     def _restore(self, file: Path, name: str, folder: Path) -> None:
@@ -255,7 +278,7 @@ class SqliteFolder:
         bank = self._folder / (name + SUFFIX)
         with file_errors(bank), hold_lock(self._folder / LOCK_FILE):
             self._require_free(name)
-            remove_log(bank)
+            remove_derived(bank)
             try:
                 move_to_new_name(file, bank)
             except FileExistsError:  # a file that was copied there just now
@@ -293,6 +316,7 @@ class SqliteFolder:
             files = self._files()
             if (known := find_name(name, files)) is not None:  # another process was faster
                 return files[known]
+            remove_derived(path)
             path.touch()
         return path
 
@@ -343,14 +367,6 @@ def _join_names(names: Collection[str]) -> str:
     """Return names for an error message."""
     some = ", ".join(sorted(names)[:_MOST_LISTED]) or "none"
     return some if len(names) <= _MOST_LISTED else f"{some} and {len(names) - _MOST_LISTED:,} more"
-
-
-def _erase(name: str, bank: Path) -> None:
-    if left := erase_states(bank, remain=False):
-        raise StoreUnavailable(f"the bank {name!r} cannot be erased: {left[0]} cannot be removed")
-    stem = bank.name.removesuffix(SUFFIX)
-    for suffix in (SUFFIX, SUFFIX + "-wal", SUFFIX + "-shm", ".hnsw", ".hnsw.json"):
-        bank.with_name(stem + suffix).unlink(missing_ok=True)
 
 
 def _make_folder(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
@@ -63,6 +64,7 @@ class JobsPeek:
 
     def _times(self, file: Path) -> JobTimes | None:
         began = time.time_ns()
+        file = Path(os.path.realpath(file)) if file.is_symlink() else file  # the log is next to the file itself
         signature = tuple(_stated(path) for path in (file, file.with_name(file.name + "-wal")))
         seen = self._seen.pop(file, None)
         if seen is None or seen[0] != signature:

@@ -27,12 +27,12 @@ from recollect.errors import StoreUnavailable
 from recollect.store.index.bank_index import GRAPH_FROM_ROWS
 from recollect.store.index.indexed_search import IndexedSearch
 from recollect.store.index.memory import MemoryIndex
-from recollect.store.index.saved_graph import SavedGraph
 from recollect.store.index.triples import TriplePageRequest
 from recollect.store.index.vectors import is_graph_library_installed, note_missing_graph
 from recollect.store.protocol import Capability, EntityTables, Lookup, SessionEnd
 from recollect.store.search import TriplePage
 from recollect.store.sqlite.database import Database, read_state
+from recollect.store.sqlite.erase import find_graph
 from recollect.store.sqlite.feed import SqliteFeed, load_items, loaded_items
 from recollect.store.sqlite.fetch import fetch_all
 from recollect.store.sqlite.named_queries import get_query
@@ -250,7 +250,7 @@ class SqliteReader:
 
     def _make_index(self) -> MemoryIndex:
         path = self._database.path
-        graph = None if path is None else SavedGraph(path.with_suffix(".hnsw"))
+        graph = None if path is None else find_graph(path)
         feed = SqliteFeed(self._database, self._embedder, self._dimension)
         return MemoryIndex(feed, self._dimension, graph=graph, graph_from=self._graph_from)
 

@@ -29,6 +29,7 @@ from recollect.store.sqlite.backup import back_up
 from recollect.store.sqlite.copy_bank import copy_bank, copy_bank_in_memory, require_empty
 from recollect.store.sqlite.database import Database, read_embedder, record_embedder
 from recollect.store.sqlite.dump import dump
+from recollect.store.sqlite.erase import find_graph
 from recollect.store.sqlite.files import check_integrity
 from recollect.store.sqlite.forget import RemovedRows, plan_forget, preview_forget, remove_marked
 from recollect.store.sqlite.jobs import (
@@ -216,6 +217,10 @@ class SqliteStore(SqliteReader):
         finally:
             self._database.close()
 
+    def is_gone(self) -> bool:
+        """Return true if another process has erased or replaced the bank since it was opened here."""
+        return self._database.is_gone()
+
     def give_back(self) -> bool:
         """Close the files and release the index until the bank is used next. Return true if nothing is open then.
 
@@ -246,8 +251,8 @@ class SqliteStore(SqliteReader):
             return read_job_times(connection)
 
     def _drop_graph(self) -> None:
-        for file in self._files()[3:]:
-            file.unlink(missing_ok=True)
+        if self._database.path is not None:
+            find_graph(self._database.path).remove()
 
     async def _write(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
