@@ -29,6 +29,8 @@ _UNITS: Final = {
     "single letters": "a ",
     "names": "Ada Lovelace ",
     "hyphened names": "Ada-",
+    "names of names": "Aa of ",
+    "initials with numbers": "A 1.",
     "apostrophes": "a'",
     "possessives": "Ada's ",
     "handles": "@a.",
