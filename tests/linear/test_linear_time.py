@@ -43,6 +43,7 @@ from recollect.retain.name_similarity import ResolveSettings
 from recollect.retain.segments import Segment, count_line_tokens
 from recollect.retain.turns import group_turns
 from recollect.store.names import name_key
+from recollect.text.quotes import Quotes, make_quotes
 
 ROOMS: Final = (recollect.text, recollect.retain, recollect.recall, recollect.formats)
 NOW: Final = datetime(2023, 7, 11, 18, 5, tzinfo=UTC)
@@ -77,6 +78,7 @@ ARGUMENTS: Final[dict[Any, Callable[[str], object]]] = {
     Iterable[str]: lambda text: [*PEOPLE, text[1:] + "x", text[:-1] + " b"],
     Sequence[StoredMessage]: lambda text: [make_message(text[1:] + "xx" + text[::-1])],
     ResolveSettings: lambda text: ResolveSettings(),
+    Quotes: lambda text: make_quotes([text[:40]]),
     Callable[[str], InvalidInput]: lambda text: InvalidInput,
 }
 

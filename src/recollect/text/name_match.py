@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final
 
 from rapidfuzz.distance import OSA
 
+from recollect._unicode import normalize_unicode
 from recollect.text.name_words import ORDINARY_NAMES
 from recollect.text.quotes import fold_word
 from recollect.text.terms import split_words
@@ -68,7 +68,7 @@ class NameMatcher:
         whole = {name.replace(" ", "") for name in self._keys}
         if not any(name in key.replace(" ", "") for name in whole):
             return False
-        for word in _WORD.findall(unicodedata.normalize("NFKC", text)):
+        for word in _WORD.findall(normalize_unicode("NFKC", text)):
             low = fold_word(word.casefold())
             if low.removesuffix("s") in whole or (_IDENTIFIER.search(word) and any(name in low for name in whole)):
                 return True
@@ -97,7 +97,7 @@ def make_name_key(text: str) -> str:
 
 def fold_text(text: str) -> str:
     """Return a text without differences of case, Unicode form and blanks."""
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
+    return " ".join(normalize_unicode("NFKC", normalize_unicode("NFKC", text).casefold()).split())
 
 
 def _make_spelling(name: str) -> re.Pattern[str]:

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from recollect._unicode import normalize_unicode
 from recollect.text.name_words import ORDINARY_NAMES
 from recollect.text.names import find_names
 from recollect.text.terms import STOP_WORDS, split_words
@@ -109,8 +110,8 @@ def fold_word(word: str) -> str:
     """Return a word without accents."""
     if word.isascii():
         return word
-    kept = "".join(char for char in unicodedata.normalize("NFKD", word) if unicodedata.combining(char) < _ACCENTS)
-    return unicodedata.normalize("NFKC", kept)
+    kept = "".join(char for char in normalize_unicode("NFKD", word) if unicodedata.combining(char) < _ACCENTS)
+    return normalize_unicode("NFKC", kept)
 
 
 def _list_telling(text: str) -> Iterator[Span]:
