@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+ATTACK_SEEDS := 1 2 3
 LAB_INPUTS := pyproject.toml lab/pyproject.toml
 
-.PHONY: demo lab install-lab test test-pythons test-lowest check format bench test-heavy test-slow test-integrations wheel-check docs clean help
+.PHONY: demo lab install-lab test test-pythons test-lowest check format bench attack test-heavy test-slow test-integrations wheel-check docs clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -44,6 +45,9 @@ docs: $(VENV)/installed-dev  ## write docs/reference anew from the docstrings an
 
 bench: $(VENV)/installed-dev  ## measure the engine at 1,000, 10,000 and 100,000 items (minutes)
 	$(BIN)/python -m benchmarks.engine --items 1000 10000 100000 --out benchmarks/results/engine.json
+
+attack: $(VENV)/installed-dev  ## kill, damage and confuse a store 2,100 times and hold it against a plain model (about an hour)
+	for seed in $(ATTACK_SEEDS); do $(BIN)/python -m benchmarks.attack --kills 700 --operations 70000 --seed $$seed || exit 1; done
 
 test-heavy: $(VENV)/installed-dev  ## the tests that need torch (gigabytes, minutes)
 	$(PIP) install torch sentence-transformers

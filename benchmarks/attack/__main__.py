@@ -14,15 +14,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.attack.bank_model import FolderModel
+from benchmarks.attack.clocks import Clocks
+from benchmarks.attack.damage import Damage
+from benchmarks.attack.drops import Drops
+from benchmarks.attack.files import Files
 from benchmarks.attack.jobs import Jobs
 from benchmarks.attack.kills import Kills
 from benchmarks.attack.memories import open_memory
 from benchmarks.attack.operations import Chooser
 from benchmarks.attack.scenario import Broken, Budget, Scenario, Tally
+from benchmarks.attack.servers import Servers
 from benchmarks.attack.several import Several
 from benchmarks.attack.states import States
 
-SCENARIOS: tuple[Scenario, ...] = (Kills(), Jobs(), Several(), States())
+SCENARIOS: tuple[Scenario, ...] = (
+    Kills(),
+    Jobs(),
+    Several(),
+    Drops(),
+    Damage(),
+    Files(),
+    Servers(),
+    Clocks(),
+    States(),
+)
 _MOST_SHOWN = 20
 
 
@@ -70,10 +85,8 @@ def run_attack(scenarios: Sequence[Scenario], budget: Budget, seed: int, folder:
     seconds: dict[str, float] = {}
     for number, scenario in enumerate(scenarios):
         began, done = time.monotonic(), sum(tallies.values(), Tally())
-        part = Budget(
-            kills=budget.kills * scenario.share.kills // 100,
-            operations=budget.operations * scenario.share.operations // 100,
-        )
+        kills, operations = budget.kills * scenario.share.kills, budget.operations * scenario.share.operations
+        part = Budget(kills=-(-kills // 100), operations=-(-operations // 100))
         if number == len(scenarios) - 1 and number:
             part = Budget(
                 kills=max(0, budget.kills - done.kills), operations=max(0, budget.operations - done.operations)
@@ -90,7 +103,7 @@ def run_attack(scenarios: Sequence[Scenario], budget: Budget, seed: int, folder:
 def _shorten(what: str) -> str:
     """Return a text in one line. The end of a traceback says most."""
     line = " ".join(what.split())
-    return line if len(line) < 500 else f"{line[:150]} ... {line[-350:]}"
+    return line if len(line) < 300 else f"{line[:100]} ... {line[-200:]}"
 
 
 def _count(tally: Tally) -> dict[str, int]:
@@ -123,7 +136,9 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--kills", type=int, default=700)
     parser.add_argument("--operations", type=int, default=70_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", nargs="*", default=(), help="the names of the scenarios to run")
+    parser.add_argument(
+        "--only", nargs="*", default=(), choices=[one.name for one in SCENARIOS], help="the scenarios to run"
+    )
     parser.add_argument("--folder", type=Path, help="where to attack: a folder on a fast disk")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args(given)

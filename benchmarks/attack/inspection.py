@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.attack.bank_model import Effect, FolderModel
+from benchmarks.attack.bank_model import BankModel, Effect, FolderModel
 from benchmarks.attack.material import find_tokens
 from benchmarks.attack.memories import open_memory
 from benchmarks.attack.operations import open_bank
@@ -74,12 +74,13 @@ def check_folder(
             findings.append(Finding(broken=Broken.LOST, seed=seed, what=_describe_half(effect, seen)))
         if done or done is None:
             model.apply(effect)
-    findings += _compare(model, seen, seed)
+    findings += compare(model, seen, seed)
     _adopt(model, seen)
     return findings
 
 
-def _compare(model: FolderModel, seen: Seen, seed: int) -> list[Finding]:
+def compare(model: FolderModel, seen: Seen, seed: int) -> list[Finding]:
+    """Return what a folder has lost, and what it still has although it was forgotten or dropped."""
     findings: list[Finding] = []
     for name, bank in model.banks.items():
         there = seen.banks.get(name, {})
@@ -104,6 +105,8 @@ def _compare(model: FolderModel, seen: Seen, seed: int) -> list[Finding]:
 
 def _adopt(model: FolderModel, seen: Seen) -> None:
     """Take the folder as it is, so that one broken promise is not counted in every later round."""
+    for name in seen.banks.keys() - model.banks.keys():  # it was created, and its first messages were not stored
+        model.banks[name] = BankModel(gone=model.dropped.pop(name, set()))
     for name, bank in model.banks.items():
         there = seen.banks.get(name, {})
         bank.said = {id_: one for id_, one in bank.said.items() if id_ in there}

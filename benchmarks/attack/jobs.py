@@ -103,17 +103,18 @@ class Jobs:
     """kill -9 during the jobs of every recipe, and then forgetting what they have derived."""
 
     name = "jobs"
-    share = Budget(kills=35)
+    share = Budget(kills=38)
 
     def run(self, seed: int, budget: Budget, folder: Path) -> Tally:
         rng, tally = random.Random(seed), Tally()
+        each = min(30, -(-budget.kills // len(RECIPES)))
         while tally.kills < budget.kills:
             for recipe in RECIPES:
                 if tally.kills >= budget.kills:
                     break
                 number = rng.randrange(2**32)
                 at = folder / f"{recipe}-{number}"
-                tally += _attack_recipe(recipe, number, at, min(30, budget.kills - tally.kills))
+                tally += _attack_recipe(recipe, number, at, min(each, budget.kills - tally.kills))
         return tally
 
 

@@ -14,15 +14,15 @@ from benchmarks.attack.scenario import Budget, Tally
 
 _BANKS = ("one", "two", "three")
 _ROUNDS_PER_FOLDER = 40
-_KINDS = ("retain", "retain", "forget", "forget", "drop", "import", "import", "rebuild", "recall")
+_KINDS = ("retain", "retain", "forget", "forget", "drop", "import", "restore", "restore", "rebuild", "recall")
 _DIMENSIONS = (64, 64, 64, 64, 64, 64, 64, 32)
 
 
 class Kills:
-    """kill -9 during retain, forget, import, rebuild, drop and reading."""
+    """kill -9 during retain, forget, import, backup, restore, rebuild, drop and reading."""
 
     name = "kills"
-    share = Budget(kills=45, operations=0)
+    share = Budget(kills=50)
 
     def run(self, seed: int, budget: Budget, folder: Path) -> Tally:
         rng, tally, model = random.Random(seed), Tally(), FolderModel()
@@ -37,7 +37,7 @@ class Kills:
     def _round(self, seed: int, folder: Path, model: FolderModel) -> Tally:
         rng = random.Random(seed)
         aim = draw_aim(rng, rng.choice(_KINDS))
-        chooser = Chooser(rng=rng, own="k", banks=_BANKS)
+        chooser = Chooser(rng=rng, own="k", banks=_BANKS, backups=folder.with_name(f"{folder.name}-backups"))
         round_ = Round(folder=folder, chooser=chooser, model=model, aim=aim, dimension=rng.choice(_DIMENSIONS))
         (outcome,) = run_children([Work(do=round_.do, kill=aim.kill)])
         settled = settle(outcome, model, seed)

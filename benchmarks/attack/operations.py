@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from benchmarks.attack.bank_model import BankModel, Effect, FolderModel
@@ -139,6 +142,39 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Restore:
+    """Back a bank up to a file, and make a new bank from it."""
+
+    source: str
+    bank: str
+    said: Mapping[str, Said]
+    file: Path
+    kind: str = "restore"
+
+    @property
+    def effect(self) -> Effect:
+        return Effect(bank=self.bank, adds=self.said, creates=True)
+
+    async def perform(self, memory: Memory) -> None:
+        self.file.parent.mkdir(exist_ok=True)
+        for left in self.file.parent.glob("*.backup"):  # of a process that was killed: it is complete
+            _require_whole(left)
+            left.unlink()
+        await open_bank(memory, self.source)
+        receipt = await memory.backup(self.source, self.file)
+        info = await memory.restore(self.file, self.bank)
+        self.file.unlink()
+        if {receipt.messages, info.messages} != {len(self.said)}:
+            raise Broke(f"of {len(self.said)} messages, {receipt.messages} were backed up, {info.messages} restored")
+
+
+def _require_whole(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+            raise Broke(f"{file.name} was left by a killed process, and is damaged")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rebuild:
     """Embed all items of a bank again."""
 
@@ -191,7 +227,8 @@ class Chooser:
     """Chooses operations for one process.
 
     ``banks`` are the banks that it may drop. In ``shared`` it writes beside other processes: it forgets only what it
-    has said itself. ``weights`` say how often each kind is chosen.
+    has said itself. ``weights`` say how often each kind is chosen. ``backups`` is a folder for
+    backups; without it, banks are exported and imported instead.
     """
 
     rng: random.Random
@@ -199,6 +236,7 @@ class Chooser:
     banks: tuple[str, ...]
     shared: tuple[str, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
+    backups: Path | None = None
 
     def choose(self, model: FolderModel, kind: str | None = None) -> Operation:
         """Return an operation that fits what the model knows, if possible of this ``kind``."""
@@ -223,7 +261,8 @@ class Chooser:
         }
         if name in self.banks:
             makers["drop"] = lambda: self._drop(name, bank)
-            makers["import"] = lambda: self._import(name, bank, model)
+            makers["import"] = lambda: self._copy(name, bank, model, file=None)
+            makers["restore"] = lambda: self._copy(name, bank, model, file=self._make_file_name())
         return makers
 
     def _retain(self, name: str, model: FolderModel) -> Retain:
@@ -270,14 +309,29 @@ class Chooser:
     def _drop(self, name: str, bank: BankModel) -> Drop:
         return Drop(bank=name, ids=frozenset(bank.said))
 
-    def _import(self, name: str, bank: BankModel, model: FolderModel) -> Operation:
+    def _copy(self, name: str, bank: BankModel, model: FolderModel, *, file: Path | None) -> Operation:
         free = [other for other in self.banks if other not in model.banks]
         if not free:
             return self._drop(name, bank)
-        return Import(source=name, bank=free[0], said=dict(bank.said))
+        said = dict(bank.said)
+        if file is None:
+            return Import(source=name, bank=free[0], said=said)
+        return Restore(source=name, bank=free[0], said=said, file=file)
+
+    def _make_file_name(self) -> Path | None:
+        return self.backups / f"{self.rng.randrange(10**9)}.backup" if self.backups else None
 
     def _mine(self, bank: BankModel) -> list[Said]:
         return [one for one in bank.said.values() if one.session.startswith(f"{self.own}-")]
 
 
-_WEIGHTS = {"retain": 6.0, "recall": 4.0, "read": 4.0, "forget": 1.5, "rebuild": 0.3, "drop": 0.15, "import": 0.4}
+_WEIGHTS = {
+    "retain": 6.0,
+    "recall": 4.0,
+    "read": 4.0,
+    "forget": 1.5,
+    "rebuild": 0.3,
+    "drop": 0.15,
+    "import": 0.4,
+    "restore": 0.4,
+}

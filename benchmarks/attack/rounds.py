@@ -46,7 +46,9 @@ def draw_aim(rng: random.Random, kind: str) -> Aim:
         kill = Kill(after_s=rng.uniform(0, 0.03), trigger=AIMED)
         return Aim(kind=kind, ordinary=ordinary, statement=None, kill=kill)
     kill = Kill(after_s=rng.choice((0.0, rng.uniform(0, 0.003))), trigger=COMMITS)
-    return Aim(kind=kind, ordinary=ordinary, statement=rng.randrange(1, 40 if kind == "import" else 12), kill=kill)
+    return Aim(
+        kind=kind, ordinary=ordinary, statement=rng.randrange(1, 40 if kind in ("import", "restore") else 12), kill=kill
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

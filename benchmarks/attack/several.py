@@ -21,7 +21,7 @@ class Several:
     """Each process has banks of its own, and all write to a shared bank. In most rounds one process is killed."""
 
     name = "several"
-    share = Budget(kills=10, operations=10)
+    share = Budget(kills=12, operations=10)
 
     def run(self, seed: int, budget: Budget, folder: Path) -> Tally:
         rng, tally, model, number, at = random.Random(seed), Tally(), FolderModel(), 0, folder
@@ -43,6 +43,7 @@ def _round(seed: int, folder: Path, model: FolderModel, *, kill: bool) -> Tally:
             own=f"c{number}",
             banks=(f"own{number}a", f"own{number}b"),
             shared=("shared", "shared2"),
+            backups=folder.with_name(f"{folder.name}-backups{number}"),
         )
         round_ = Round(folder=folder, chooser=chooser, model=model, most=_MOST)
         works.append(Work(do=round_.do, kill=soon if kill and not number else None))

@@ -22,7 +22,16 @@ from recollect import Memory
 
 _START = datetime(2025, 1, 1, tzinfo=UTC)
 _MOST = 1_000
-_WEIGHTS = {"retain": 5.0, "recall": 8.0, "read": 10.0, "forget": 0.8, "rebuild": 0.1, "drop": 0.05, "import": 0.1}
+_WEIGHTS = {
+    "retain": 4.0,
+    "recall": 5.0,
+    "read": 14.0,
+    "forget": 0.8,
+    "rebuild": 0.1,
+    "drop": 0.05,
+    "import": 0.1,
+    "restore": 0.1,
+}
 
 
 class States:
@@ -64,7 +73,13 @@ class _Sequence:
 
     async def _do(self, tell: Tell) -> None:
         rng, model = random.Random(self.seed), FolderModel()
-        chooser = Chooser(rng=rng, own="k", banks=("one", "two", "three"), weights=_WEIGHTS)
+        chooser = Chooser(
+            rng=rng,
+            own="k",
+            banks=("one", "two", "three"),
+            weights=_WEIGHTS,
+            backups=self.folder.with_name(f"{self.folder.name}-backups"),
+        )
         async with open_memory(self.folder, clock=self._now) as memory:
             for _ in range(self.most):
                 self.number += 1

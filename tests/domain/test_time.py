@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.domain.time import Interval, Precision, from_micros, instant_interval, to_micros
+from recollect.domain.time import Interval, Precision, add_seconds, from_micros, instant_interval, to_micros
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -120,3 +120,9 @@ def test_precisions_go_from_fine_to_coarse():
     assert [precision.value for precision in Precision] == (
         "instant hour part_of_day day week month season year decade range".split()
     )
+
+
+def test_a_moment_after_the_last_of_the_calendar_is_the_last():
+    last = datetime.max.replace(tzinfo=UTC)
+    assert add_seconds(datetime(2024, 5, 1, tzinfo=UTC), 1.5) == datetime(2024, 5, 1, 0, 0, 1, 500_000, tzinfo=UTC)
+    assert add_seconds(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC), 20) == last

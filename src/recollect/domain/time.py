@@ -78,6 +78,14 @@ def instant_interval(moment: datetime) -> Interval:
     return Interval(start=moment, end=moment + timedelta(microseconds=1), precision=Precision.INSTANT)
 
 
+def add_seconds(moment: datetime, seconds: float) -> datetime:
+    """Return a later moment, at most the last one of the calendar, so that a wrong clock does not stop work."""
+    try:
+        return moment + timedelta(seconds=seconds)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
+
+
 def to_micros(moment: datetime) -> int:
     """Return the microseconds since 1970 in UTC. The number is exact, because floats would lose microseconds."""
     delta = moment - _EPOCH  # not converted to UTC first: UTC may not have the first and the last hours of the calendar

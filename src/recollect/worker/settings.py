@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from recollect.domain.jobs import Job
+from recollect.domain.time import add_seconds
 from recollect.errors import (
     EmbedderMismatch,
     InvalidInput,
@@ -78,8 +79,8 @@ def compute_retry_time(job: Job, error: Exception, now: datetime, settings: Work
     again after the longest interval. A job whose changes the store could not keep, or whose model cannot be reached, is
     tried again until it succeeds. In the latter case the intervals grow.
     """
-    soonest = now + timedelta(seconds=settings.backoff_s)
-    longest = now + timedelta(seconds=settings.longest_backoff_s)
+    soonest = add_seconds(now, settings.backoff_s)
+    longest = add_seconds(now, settings.longest_backoff_s)
     if isinstance(error, LimitReached) and error.until is not None:
         return max(error.until, soonest)
     if isinstance(error, LimitReached | NoModel | MissingExtra | EmbedderMismatch):
@@ -87,10 +88,10 @@ def compute_retry_time(job: Job, error: Exception, now: datetime, settings: Work
     if isinstance(error, StoreError):
         return soonest
     if _is_unreachable(error):
-        return now + timedelta(seconds=compute_backoff_s(job.failures + 1, settings))
+        return add_seconds(now, compute_backoff_s(job.failures + 1, settings))
     if job.attempts >= settings.attempts:
         return None
-    return now + timedelta(seconds=compute_backoff_s(job.attempts, settings))
+    return add_seconds(now, compute_backoff_s(job.attempts, settings))
 
 
 def compute_backoff_s(attempts: int, settings: WorkerSettings) -> float:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from recollect.answering.reading import (
@@ -22,6 +22,7 @@ from recollect.answering.reading import (
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job
+from recollect.domain.time import add_seconds
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.hindsight.facts import (
     check_facts,
@@ -54,7 +55,7 @@ class Extractor:
 
     def plan_jobs(self, changes: Changeset, now: datetime) -> tuple[Job, ...]:
         """Return a job for each session with new messages. It is due after the session has been quiet for some time."""
-        return make_session_jobs(KIND, changes.messages, now + timedelta(seconds=self._settings.settle_s))
+        return make_session_jobs(KIND, changes.messages, add_seconds(now, self._settings.settle_s))
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
         """Read the messages of the job with one call for each chunk. The changes store the facts of all chunks that

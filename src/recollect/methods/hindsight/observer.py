@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from recollect.answering.evidence import render_with_times
@@ -12,6 +12,7 @@ from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.entities import Entity
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job
+from recollect.domain.time import add_seconds
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.hindsight.replies import MOST_OBSERVATIONS, ExtractedObservation, Observations
 from recollect.methods.hindsight.settings import ObserveSettings
@@ -67,7 +68,7 @@ class Observer:
         for mention in changes.mentions:
             if mention.item in sources:
                 entities.setdefault(mention.entity, {}).update(dict.fromkeys(sources[mention.item]))
-        due = now + timedelta(seconds=self._settings.debounce_s)
+        due = add_seconds(now, self._settings.debounce_s)
         return tuple(_make_job(entity, tuple(messages), due) for entity, messages in entities.items())
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:

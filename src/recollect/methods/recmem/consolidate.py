@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from recollect.domain.changes import Changeset, Supersession
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.links import Link, LinkKind
+from recollect.domain.time import add_seconds
 from recollect.errors import InvalidReply, NoAnswer
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.recmem.calibration import choose_recurrence
@@ -110,7 +111,7 @@ class UnitConsolidator:
         If one of the messages must not be lost, the job is due at once.
         """
         urgent = any(message.important or find_salience_of(message) for message in changes.messages)
-        due = None if urgent else now + timedelta(seconds=self._settings.settle_s)
+        due = None if urgent else add_seconds(now, self._settings.settle_s)
         return _make_jobs({KIND: [message.id for message in changes.messages]}, due)
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:

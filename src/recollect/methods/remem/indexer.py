@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from recollect.answering.reading import (
@@ -22,6 +22,7 @@ from recollect.domain.entities import NameInUse
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.jobs import Job
 from recollect.domain.messages import StoredMessage
+from recollect.domain.time import add_seconds
 from recollect.methods.dependencies import Dependencies
 from recollect.methods.remem.extraction_replies import MOST_FACTS, MOST_GISTS, ExtractedGists, ExtractedTriples
 from recollect.methods.remem.facts import build_fact_prompt, check_facts, make_triple_id, make_triples
@@ -82,7 +83,7 @@ class Indexer:
 
         The job is due after the session has been still for a while.
         """
-        return make_session_jobs(KIND, changes.messages, now + timedelta(seconds=self._settings.settle_s))
+        return make_session_jobs(KIND, changes.messages, add_seconds(now, self._settings.settle_s))
 
     async def consolidate(self, job: Job, reader: StoreReader, now: datetime) -> Derive:
         """Read the job's messages, with two model calls for each chunk.

@@ -7,10 +7,10 @@ import secrets
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from recollect.domain.jobs import Job, JobRecord, JobState
-from recollect.domain.time import to_micros
+from recollect.domain.time import add_seconds, to_micros
 from recollect.errors import InvalidInput, LostLease
 from recollect.store.sqlite.named_queries import get_query
 from recollect.store.sqlite.rows import Row, read_utc, reports_damage
@@ -68,7 +68,7 @@ def claim_job(
         "now": to_micros(now),
         "ignore_schedule": ignore_schedule,
         "failed_before": None if failed_before is None else to_micros(failed_before),
-        "until": to_micros(now + timedelta(seconds=lease_s)),
+        "until": to_micros(add_seconds(now, lease_s)),
     }
     row = connection.execute(get_query("claim_job"), bounds).fetchone()
     if row is None:
@@ -83,7 +83,7 @@ def renew_lease(connection: sqlite3.Connection, job: Job, now: datetime, lease_s
     Raises:
         LostLease: the job no longer belongs to this claim.
     """
-    until = now + timedelta(seconds=lease_s)
+    until = add_seconds(now, lease_s)
     bounds = {"id": job.id, "claim": job.claim, "now": to_micros(now), "until": to_micros(until)}
     if not connection.execute(get_query("renew_lease"), bounds).rowcount:
         raise _lost_lease(job)
