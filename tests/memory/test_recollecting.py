@@ -60,7 +60,7 @@ async def test_the_steps_are_streamed_as_they_are_taken():
         bank = await bank_of(memory)
         *steps, answer = [event async for event in bank.ask_stream(QUESTION)]
     assert isinstance(answer, Answer)
-    assert [step.action for step in steps] == ["find_entity_contexts", "output_answer"]
+    assert [step.action for step in steps] == ["find_entity_contexts", "output_answer", "conclude"]
 
 
 async def test_without_a_model_the_evidence_is_given_and_nothing_is_invented():

@@ -126,7 +126,7 @@ async def test_what_is_not_merged_waits_for_two_that_are_fresh(bank, model):
 
 async def test_an_episode_that_grows_keeps_its_history(model):
     ticks = iter(range(1000))
-    async with opened(model, clock=lambda: NOW + timedelta(minutes=next(ticks))) as memory:
+    async with opened(model, clock=lambda: NOW + timedelta(seconds=next(ticks))) as memory:
         bank = await memory.bank("bank")
         await bank.retain(said(*ALIKE), wait=True)
         for n in (4, 5):

@@ -119,7 +119,7 @@ class ToolLoop:
         self.steps_done.append(done)
         self._finish_step(
             ToolUse(
-                tool=observation.tool,
+                tool=planned.tool,
                 arguments=observation.arguments,
                 result=summarize_observation(observation),
                 thought=planned.thought,
