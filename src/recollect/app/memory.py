@@ -79,7 +79,9 @@ class Memory(BaseMemory):
             _open_folder(folder, at_a_time) if isinstance(store, str | Path) else store,
             search_models=SearchModels(embedder=_choose_embedder(embedder), reranker=reranker, time_reader=time_reader),
             recipe=get_recipe(recipe) if isinstance(recipe, str) else recipe,
-            services=ModelPool(choose_model(model, settings), limits=given, clock=clock, settings=worker),
+            services=ModelPool(
+                choose_model(model, settings), limits=given, clock=clock, settings=worker, cache=settings.cache
+            ),
             clock=clock,
             remembered=at_a_time.banks,
         )
@@ -98,7 +100,11 @@ async def open_memory(settings: Settings, *, worker: WorkerSettings | None = Non
     reranker = build_reranker(settings.reranker, api_key=settings.api_key)
     time_reader = build_time_reader(settings.time_reader)
     services = ModelPool(
-        build_language_model(settings), limits=normalize_limits(settings.limits), clock=clock, settings=worker
+        build_language_model(settings),
+        limits=normalize_limits(settings.limits),
+        clock=clock,
+        settings=worker,
+        cache=settings.cache,
     )
     embedder = await connect_embedder(build_embedder(settings.embedder, api_key=settings.api_key))
     return Memory(

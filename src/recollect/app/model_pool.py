@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -35,6 +36,7 @@ class ModelPool:
         limits: the limits on tokens by the name of the bank. ``default`` is for banks without their own limits.
         clock: returns the present as an aware datetime.
         settings: the settings of background work.
+        cache: the folder of kept replies from the settings. Forgetting reaches it, even if no model is configured.
     """
 
     def __init__(
@@ -44,7 +46,9 @@ class ModelPool:
         limits: Mapping[str, Sequence[Limit]] | None = None,
         clock: Callable[[], datetime],
         settings: WorkerSettings | None = None,
+        cache: str | None = None,
     ) -> None:
+        self._caches = frozenset({Path(cache)} if cache else ())
         self._model, self._clock, self._settings = model, clock, settings or WorkerSettings()
         self._limits = {name_key(bank): own for bank, own in (limits or {}).items()} | dict(limits or {})
         # Weak references: both values reference the store, and must not keep it alive.
@@ -64,7 +68,11 @@ class ModelPool:
         metered = self._metered.get(store)
         if metered is None:
             metered = self._metered[store] = LedgerModel(
-                self._model_with_states(store), store, limits=self._limits_of(store.name), clock=self._clock
+                self._model_with_states(store),
+                store,
+                limits=self._limits_of(store.name),
+                clock=self._clock,
+                caches=self._caches,
             )
         return metered
 

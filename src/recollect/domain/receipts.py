@@ -56,6 +56,14 @@ class Verification(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForgottenReplies:
+    """The number of removed replies, and the files that quote forgotten texts and could not be removed or read."""
+
+    removed: int = 0
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RemovedQuote:
     """Something that was removed because it quotes a forgotten text which it does not cite.
 

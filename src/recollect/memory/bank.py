@@ -12,7 +12,7 @@ from recollect.domain.changes import Changeset
 from recollect.domain.entities import Merge
 from recollect.domain.facts import Fact, make_given_id
 from recollect.domain.messages import Message, StoredMessage
-from recollect.domain.receipts import FactsReceipt, ForgetReceipt, RetainReceipt
+from recollect.domain.receipts import FactsReceipt, ForgetReceipt, ForgottenReplies, RetainReceipt, Verification
 from recollect.domain.time import Interval
 from recollect.errors import InvalidInput
 from recollect.memory.contents import BankContents
@@ -28,6 +28,7 @@ from recollect.memory.transfer import import_lines
 from recollect.ports import add_jobs
 from recollect.store.commit_retry import retry_until_current
 from recollect.store.protocol import ForgetSelection, Store, StoreReader
+from recollect.text.quotes import make_quotes
 
 _ENCODED_AT_ONCE = 500
 
@@ -262,7 +263,20 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
         if plan.turns or plan.segments:
             remade = await self._recipe.encoder.encode_remaining(plan, reader=self._store)
         jobs = await make_remake_jobs(plan, remade, self._store, self._consolidators, self._clock())
+        quotes = make_quotes(plan.texts, names=selection.entities)
+        # Before, because a killed process takes the words with it. After, because a call may just have ended.
+        before = await self._model.forget_replies(quotes)
         receipt = await self._store.forget(selection, replace(remade, expected_version=plan.version, jobs=jobs))
+        receipt = _add_replies(receipt, before, await self._model.forget_replies(quotes))
         if jobs and self._work is not None:
             self._work.wake()
         return receipt
+
+
+def _add_replies(receipt: ForgetReceipt, before: ForgottenReplies, after: ForgottenReplies) -> ForgetReceipt:
+    """Return the receipt together with what was removed from the reply cache, and what could not be removed."""
+    removed = before.removed + after.removed
+    if not after.left:
+        return replace(receipt, replies=removed)
+    leftovers = (*receipt.leftovers, *after.left)
+    return replace(receipt, replies=removed, leftovers=leftovers, verification=Verification.WORDS_LEFT)

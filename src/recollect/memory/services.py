@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from recollect.domain.receipts import ForgottenReplies
 from recollect.errors import NoModel
 from recollect.models.language import LanguageModel, ModelRole
 from recollect.ports import Consolidator, Retriever
 from recollect.store.protocol import Store, StoreReader
+from recollect.text.quotes import Quotes
 
 Clock = Callable[[], datetime]
 """Returns the present as an aware datetime."""
@@ -41,6 +43,10 @@ class BankModel(LanguageModel, Protocol):
         """Return the error that a call in this role would raise without a model, or ``None`` if a model is
         configured.
         """
+        ...
+
+    async def forget_replies(self, quotes: Quotes) -> ForgottenReplies:
+        """Remove the kept replies that contain telling spans of forgotten texts, whichever bank asked for them."""
         ...
 
 

@@ -14,6 +14,7 @@ from typing import TypeVar
 from recollect.domain.usage import Usage
 from recollect.models.language import LanguageModel, Prompt, Reply, ReplyCheck
 from recollect.models.languages.replies import ReplyMistake, build_schema, dump_answer, parse_answer
+from recollect.models.languages.reply_cache import list_cache_folders
 from recollect.models.languages.states import with_state_folder
 from recollect.models.languages.usage_tally import MeteredStream, UsageTally, open_stream, use_gate
 
@@ -24,8 +25,9 @@ class CachedModel:
     """Returns the earlier reply to the same request at no cost. Otherwise it asks the model and keeps the reply.
 
     Two requests are the same if model, instructions, text and JSON schema are equal. Their operation does not count. If
-    a kept reply does not pass the check, the model is asked again. Forgetting a message does not remove kept replies,
-    so this cache is for evaluation and not for people's memories.
+    a kept reply does not pass the check, the model is asked again. Forgetting a message removes the kept replies that
+    quote it (:mod:`recollect.models.languages.reply_cache`), but not replies that describe it in other words. So this
+    cache is for evaluation and not for people's memories.
 
     Args:
         model: the model that answers new requests.
@@ -39,6 +41,10 @@ class CachedModel:
     @property
     def name(self) -> str:
         return self._model.name
+
+    def cache_folders(self) -> frozenset[Path]:
+        """Return the folder of the replies, and those of the model behind this cache."""
+        return list_cache_folders(self._model) | {self._folder}
 
     def with_state_folder(self, folder: Path) -> CachedModel:
         """Return the same cache, with the states of its model in this folder."""

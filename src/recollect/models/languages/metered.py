@@ -8,16 +8,20 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from recollect.domain.limits import Limit, find_exceeded_limit
+from recollect.domain.receipts import ForgottenReplies
 from recollect.domain.usage import LedgerEntry, Usage
 from recollect.errors import LimitReached, MissingExtra, ModelError, NoModel
 from recollect.models.failures import no_false_cancellation
 from recollect.models.language import LanguageModel, ModelRole, Prompt, Reply, ReplyCheck
+from recollect.models.languages.reply_cache import forget_replies, list_cache_folders
 from recollect.models.languages.role_models import choose_for_role
 from recollect.models.languages.unconfigured import UnconfiguredModel, no_model
 from recollect.models.languages.usage_tally import UsageTally, estimate_tokens, open_stream, use_gate
+from recollect.text.quotes import Quotes
 
 T = TypeVar("T")
 
@@ -69,11 +73,19 @@ class LedgerModel:
         ledger: the ledger of the bank for which the calls are made.
         limits: the limits on the tokens of that bank.
         clock: returns the aware present.
+        caches: folders of kept replies, besides those of the model. Forgetting reaches them.
     """
 
     def __init__(
-        self, model: LanguageModel, ledger: Ledger, *, limits: Sequence[Limit] = (), clock: Callable[[], datetime]
+        self,
+        model: LanguageModel,
+        ledger: Ledger,
+        *,
+        limits: Sequence[Limit] = (),
+        clock: Callable[[], datetime],
+        caches: frozenset[Path] = frozenset(),
     ) -> None:
+        self._caches = caches | list_cache_folders(model)
         self._model, self._ledger, self._limits, self._clock = model, ledger, tuple(limits), clock
         self._under_way: list[_PendingCall] = []
         # A call must not move from the calls in progress to the ledger between the two reads.
@@ -82,6 +94,12 @@ class LedgerModel:
     @property
     def name(self) -> str:
         return self._model.name
+
+    async def forget_replies(self, quotes: Quotes) -> ForgottenReplies:
+        """Remove the kept replies that contain telling spans of forgotten texts, whichever bank asked for them."""
+        if not self._caches:
+            return ForgottenReplies()
+        return await asyncio.to_thread(forget_replies, sorted(self._caches), quotes)
 
     async def generate(self, prompt: Prompt, answer_type: type[T], *, check: ReplyCheck[T] | None = None) -> Reply[T]:
         """Generate an answer, and record its cost.

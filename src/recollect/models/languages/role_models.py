@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from recollect.models.language import LanguageModel, ModelRole, Prompt, Reply, ReplyCheck
+from recollect.models.languages.reply_cache import list_cache_folders
 from recollect.models.languages.states import with_state_folder
 
 T = TypeVar("T")
@@ -30,6 +31,10 @@ class RoleModels:
 
     def model_for(self, role: ModelRole) -> LanguageModel:
         return self._models.get(role, self._default)
+
+    def cache_folders(self) -> frozenset[Path]:
+        """Return the folders in which these models keep replies."""
+        return frozenset().union(*map(list_cache_folders, (*self._models.values(), self._default)))
 
     def with_state_folder(self, folder: Path) -> RoleModels:
         """Return the same models, with the states of those that keep states in this folder."""
