@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -160,8 +160,41 @@ async def test_what_may_pass_is_tried_again(failure: httpx.Response | Exception,
 
 async def test_retry_after_is_honoured_and_bounded(pauses: list[float]) -> None:
     told = [httpx.Response(429, headers={"Retry-After": seconds}) for seconds in ("0", "7", "86400")]
-    await embedder(answering(*told), dimension=32).embed(["hello"])
+    await embedder(answering(*told), dimension=32, timeout=60.0).embed(["hello"])
     assert pauses == [0.0, 7.0, 30.0]
+
+
+async def test_a_pause_beyond_the_time_of_the_call_is_not_begun(pauses: list[float]) -> None:
+    told = [httpx.Response(429, text="slow down", headers={"Retry-After": "31"})]
+    with pytest.raises(ModelUnavailable, match="answered 429: slow down"):
+        await embedder(answering(*told), dimension=32, timeout=20.0).embed(["hello"])
+    assert pauses == []
+
+
+class Drip(httpx.AsyncByteStream):
+    """An answer that comes byte by byte and never ends."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            yield b" "
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("kind", ["embedder", "reranker"])
+async def test_an_answer_that_drips_ends_with_the_time_of_the_call(kind: str) -> None:
+    """Every byte comes in time, and the answer never does."""
+    asked: list[httpx.Request] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(200, stream=Drip())
+
+    with pytest.raises(ModelUnavailable, match=r"did not answer in 0\.05 s"):
+        if kind == "embedder":
+            await embedder(handle, dimension=32, timeout=0.05, retries=1).embed(["hello"])
+        else:
+            await reranker(handle, timeout=0.05, retries=1).score("hello", ["world"])
+    assert len(asked) == 1
 
 
 async def test_retries_end() -> None:

@@ -33,8 +33,10 @@ Json = str | int | float | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 class Endpoint:
     """An address to post to, with its key and the patience for it.
 
-    ``timeout`` is in seconds. It applies to connecting and to each wait for the server. ``retries`` is the number of
-    further tries after a timeout, a broken connection, a 408, 429 or 5xx. ``transport`` is for tests and proxies.
+    ``timeout`` is the number of seconds for one request, from connecting to the last byte of the answer, with all its
+    tries and the pauses between them. So a server that sends a byte now and then cannot hold a call for ever.
+    ``retries`` is the number of further tries after a broken connection, a 408, 429 or 5xx, as long as there is time.
+    ``transport`` is for tests and proxies.
 
     Raises:
         InvalidInput: the address is not http(s), or the key cannot be a header value.
@@ -77,16 +79,32 @@ class Endpoint:
             return [await self._post(client, body) for body in bodies]
 
     async def _post(self, client: httpx.AsyncClient, body: Mapping[str, Json]) -> object:
-        for attempt in range(self.retries):
-            response = await self._try(client, body)
-            if not isinstance(response, Exception) and not is_transient_status(response.status_code):
-                return self._decode(response)
-            retry_after = None if isinstance(response, Exception) else response.headers.get("Retry-After")
-            await self._pause(compute_pause(attempt, retry_after, now=datetime.now(UTC)))
-        response = await self._try(client, body)
+        until = asyncio.get_running_loop().time() + self.timeout
+        try:
+            async with asyncio.timeout_at(until) as deadline:
+                response = await self._try_until_answered(client, body, until)
+        except TimeoutError as exc:
+            if not deadline.expired():
+                raise
+            raise self.failure(f"did not answer in {self.timeout:g} s") from exc
         if isinstance(response, Exception):
             raise self.failure(f"could not be reached: {type(response).__name__} {response}") from self._cause(response)
         return self._decode(response)
+
+    async def _try_until_answered(
+        self, client: httpx.AsyncClient, body: Mapping[str, Json], until: float
+    ) -> httpx.Response | httpx.TransportError:
+        """Return the first answer that is not a transient failure, or the last failure if no try or time is left."""
+        for attempt in range(self.retries):
+            response = await self._try(client, body)
+            if not isinstance(response, Exception) and not is_transient_status(response.status_code):
+                return response
+            retry_after = None if isinstance(response, Exception) else response.headers.get("Retry-After")
+            pause = compute_pause(attempt, retry_after, now=datetime.now(UTC))
+            if asyncio.get_running_loop().time() + pause >= until:
+                return response
+            await self._pause(pause)
+        return await self._try(client, body)
 
     async def _pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -30,8 +30,8 @@ class EndpointEmbedder:
         api_key: sent as a bearer token, and never shown.
         dimension: the length of the model's vectors, if it is known.
         batch_size: the number of texts in a request.
-        timeout: the seconds to wait for the endpoint.
-        retries: how often a request is tried again after a timeout, a broken connection, a 429 or a 5xx.
+        timeout: the seconds for one request with all its tries. The answer must be complete by then.
+        retries: how often a request is tried again after a broken connection, a 429 or a 5xx, while there is time.
         max_characters: the number of characters of each text that are sent. The rest is cut.
         query_prompt: put before each query. Some models were trained with such a prompt (E5: ``"query: "``).
         document_prompt: put before each document. It is a part of the embedder's name, because it changes the vectors.

@@ -27,8 +27,8 @@ class EndpointReranker:
         api_key: sent as a bearer token, and never shown.
         dialect: "cohere" sends model, query and documents. "tei" sends query and texts. Both kinds of answers are read.
         batch_size: the number of passages in a request. text-embeddings-inference accepts 32 by default.
-        timeout: the seconds to wait for the endpoint.
-        retries: the number of further tries after a timeout, a broken connection, a 429 or a 5xx.
+        timeout: the seconds for one request with all its tries. The answer must be complete by then.
+        retries: the number of further tries after a broken connection, a 429 or a 5xx, while there is time.
         max_characters: how many characters of each text are sent.
         transport: an httpx transport to use instead of the network.
 
