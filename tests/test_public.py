@@ -78,7 +78,7 @@ def test_the_designs_methods_take_what_it_says(owner, method, by_place, others):
 
 def test_asking_is_narrowed_as_recalling_is():
     recalled, _ = parameters(recollect.Bank.recall)
-    assert RecallOptions.__annotations__.keys() == recalled.keys() - {"text"}
+    assert RecallOptions.__annotations__.keys() == recalled.keys() - {"text", "timeout"}
 
 
 def test_an_answer_has_the_designs_fields():

@@ -26,7 +26,8 @@
     │   ├── InvalidReply         a language model's answer breaks its schema or an invariant; carries the answer
     │   ├── LimitReached         a limit on tokens is used up; carries the time of the next try
     │   └── NoModel              the operation needs a language model, and none is configured
-    └── RecallFailed             every arm of a recall failed; carries the errors of the arms
+    ├── RecallFailed             every arm of a recall failed; carries the errors of the arms
+    └── DeadlineExceeded         the time that a call was given is over
 """
 
 from __future__ import annotations
@@ -171,3 +172,7 @@ class NoModel(ModelError):
 
 class RecallFailed(RecollectError):
     """Every arm of a recall failed, so an empty result would be wrong."""
+
+
+class DeadlineExceeded(RecollectError, TimeoutError):
+    """The time that a call was given is over. A call that writes has then stored nothing."""

@@ -307,6 +307,7 @@ async def test_a_write_of_another_does_not_tear_a_turn(tmp_path, bank, assert_so
             return found
 
         monkeypatch.setattr(bank._store, "plan_forget", torn_late)
+        monkeypatch.setattr("recollect.store.sqlite.turns.LONGEST_WAIT_S", 0.01)  # this process waits for itself
         await bank.forget(messages="m9")
         assert await sources(bank, "soup") == (ALL | {"m8", "m10"})
         (turn,) = await bank._store.items(["turn:0:m8"])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from typing import Any
 
 import httpx
 import numpy as np
@@ -189,11 +190,12 @@ async def test_an_answer_that_drips_ends_with_the_time_of_the_call(kind: str) ->
         asked.append(request)
         return httpx.Response(200, stream=Drip())
 
+    if kind == "embedder":
+        call: Coroutine[Any, Any, object] = embedder(handle, dimension=32, timeout=0.05, retries=1).embed(["hello"])
+    else:
+        call = reranker(handle, timeout=0.05, retries=1).score("hello", ["world"])
     with pytest.raises(ModelUnavailable, match=r"did not answer in 0\.05 s"):
-        if kind == "embedder":
-            await embedder(handle, dimension=32, timeout=0.05, retries=1).embed(["hello"])
-        else:
-            await reranker(handle, timeout=0.05, retries=1).score("hello", ["world"])
+        await call
     assert len(asked) == 1
 
 

@@ -29,7 +29,7 @@ async def lines_of(bank):
 
 
 def left_in(folder):
-    return sorted(name for name in os.listdir(folder) if name != ".recollect.lock")
+    return sorted(name for name in os.listdir(folder) if not name.startswith(".recollect."))
 
 
 async def test_a_backup_is_restored_as_the_same_bank(tmp_path, assert_sound):

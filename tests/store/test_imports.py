@@ -55,7 +55,7 @@ def start(folder, export, *pause):
 
 
 def left_in(folder):
-    return [name for name in os.listdir(folder) if name != ".recollect.lock"]
+    return [name for name in os.listdir(folder) if not name.startswith(".recollect.")]
 
 
 async def test_a_killed_import_leaves_no_bank_and_its_files_go(tmp_path, export):

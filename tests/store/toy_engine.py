@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -115,6 +116,7 @@ class ToyStore:
     def __init__(self, name, embedder, dimension):
         self.name, self.embedder, self.dimension = name, embedder, dimension
         self._tables, self._ledger = Tables(), []
+        self._turn = asyncio.Lock()
         self._index = MemoryIndex(self, dimension)
 
     # What the index asks for
@@ -425,11 +427,21 @@ class ToyStore:
         tables.merges[merge.id] = merge
         self._tables = tables
 
+    @asynccontextmanager
+    async def turn(self):
+        async with self._turn:
+            yield
+
+    async def items_after(self, version):
+        tables = self._tables
+        return [tables.item(number) for number in sorted(tables.items) if tables.written[number] > version]
+
     async def replace_vectors(self, embedder, dimension, vectors, *, expected_version=None):
-        if expected_version not in (None, self._tables.version) or len(vectors) != len(self._tables.items):
+        given = {id_: vector for id_, vector in vectors if id_ in self._tables.by_id}
+        if expected_version not in (None, self._tables.version) or len(given) != len(self._tables.items):
             raise StaleWrite("some item has no new vector, or the bank has changed")
         tables = self._tables.changed()
-        for id_, vector in vectors:
+        for id_, vector in given.items():
             number = tables.number_of(id_)
             tables.items[number] = replace(tables.items[number], vector=vector)
         tables.epoch += 1

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol, TypeVar
 
+from recollect._threads import run_in_thread
 from recollect.answering.evidence import format_moment, indent_lines, join_lines
 from recollect.domain.changes import Changeset
 from recollect.domain.facts import is_given
@@ -98,7 +99,7 @@ async def plan_chunks(
     if not messages:
         return [], []
     line = [*await _load_preceding(messages[0], reader, settings.context_messages), *messages]
-    costs = await asyncio.to_thread(count_all, [_render_message(message, 1, agent=False) for message in line])
+    costs = await run_in_thread(count_all, [_render_message(message, 1, agent=False) for message in line])
     new = len(line) - len(messages)
     cuts = cut_by_budget(costs[new:], settings.chunk_tokens)
     agent = (await read_profile(reader)).name

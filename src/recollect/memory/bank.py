@@ -16,6 +16,7 @@ from recollect.domain.receipts import FactsReceipt, ForgetReceipt, ForgottenRepl
 from recollect.domain.time import Interval
 from recollect.errors import InvalidInput
 from recollect.memory.contents import BankContents
+from recollect.memory.deadline import Deadline
 from recollect.memory.merges import undo_merge
 from recollect.memory.name_lookup import choose_session_name
 from recollect.memory.offers import BankOffers
@@ -26,7 +27,7 @@ from recollect.memory.rebuild import embed_anew
 from recollect.memory.services import BankParts
 from recollect.memory.transfer import import_lines
 from recollect.ports import add_jobs
-from recollect.store.commit_retry import retry_until_current
+from recollect.store.commit_retry import write_in_turn
 from recollect.store.protocol import ForgetSelection, Store, StoreReader
 from recollect.text.quotes import make_quotes
 
@@ -52,7 +53,12 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
         return self._store is store
 
     async def retain(
-        self, messages: Message | Iterable[Message], *, session: str | None = None, wait: bool = False
+        self,
+        messages: Message | Iterable[Message],
+        *,
+        session: str | None = None,
+        wait: bool = False,
+        timeout: float | None = None,
     ) -> RetainReceipt:
         """Store messages of one session verbatim, and make them searchable. On an error, no message is stored.
 
@@ -61,20 +67,26 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
         this is done in the background. With ``wait``, it is done before this method returns, and the receipt's notes
         describe what failed.
 
+        ``timeout`` is the number of seconds after which the call ends, whatever it waits for. Other writes of the bank
+        do not wait for its embedder. When the messages are stored, the call succeeds: with ``wait``, background work
+        that is not done by then continues after the call, and a note says so.
+
         Raises:
-            InvalidInput: the name of the session is empty.
+            InvalidInput: the name of the session is empty, or the timeout is not positive.
             MessageConflict: the bank has a message with the same id and other words.
+            ModelUnavailable: the embedder could not be reached, or it failed.
+            DeadlineExceeded: the time is over. No message is stored.
             StoreUnavailable: the disk is full, or the bank cannot be written.
         """
         given = [messages] if isinstance(messages, Message) else list(messages)
-        began, now = time.perf_counter(), self._clock()
+        deadline, began, now = Deadline(timeout), time.perf_counter(), self._clock()
         name = choose_session_name(given, session, now)
 
         async def derive(reader: StoreReader) -> Changeset:
             changes = await self._recipe.encoder.encode(given, session=name, reader=reader, now=now)
             return add_jobs(changes, self._consolidators, now)
 
-        changes = await self._commit(derive) if given else Changeset()
+        changes = await self._commit(derive, deadline) if given else Changeset()
         return RetainReceipt(
             session=name,
             messages=tuple(message.id for message in changes.messages),
@@ -84,25 +96,28 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
             entities=len(changes.entities),
             merges=len(changes.merges),
             jobs=len(changes.jobs),
-            notes=await self._start_jobs(changes, wait),
+            notes=await self._start_jobs(changes, wait, deadline),
             seconds=time.perf_counter() - began,
         )
 
-    async def add_facts(self, facts: Fact | Iterable[Fact]) -> FactsReceipt:
+    async def add_facts(self, facts: Fact | Iterable[Fact], *, timeout: float | None = None) -> FactsReceipt:
         """Store facts as they are given, and make them searchable for recall and for the tools. On an error, no fact is
         stored.
 
         No language model is called. A fact is skipped if the bank has the same fact with the same id. A fact that has
-        sources is forgotten together with any of them. A fact without sources does not depend on a message.
+        sources is forgotten together with any of them. A fact without sources does not depend on a message. ``timeout``
+        is as for :meth:`retain`.
 
         Raises:
-            InvalidInput: a source is not a message of the bank, or the bank has another fact with the same id.
-            ModelUnavailable: the embedder could not be reached.
+            InvalidInput: a source is not a message of the bank, the bank has another fact with the same id, or the
+                timeout is not positive.
+            ModelUnavailable: the embedder could not be reached, or it failed.
+            DeadlineExceeded: the time is over. No fact is stored.
             StoreUnavailable: the disk is full, or the bank cannot be written.
         """
         given = [facts] if isinstance(facts, Fact) else list(facts)
         given = [fact if fact.id else replace(fact, id=secrets.token_hex(8)) for fact in given]
-        began, now = time.perf_counter(), self._clock()
+        deadline, began, now = Deadline(timeout), time.perf_counter(), self._clock()
         ids: tuple[str, ...] = ()
 
         async def derive(reader: StoreReader) -> Changeset:
@@ -111,7 +126,7 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
             ids = encoded.ids
             return encoded.changes
 
-        changes = await self._commit(derive) if given else Changeset()
+        changes = await self._commit(derive, deadline) if given else Changeset()
         return FactsReceipt(
             facts=ids,
             skipped=len(given) - len(changes.items),
@@ -178,8 +193,7 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
             )
         if dry_run:
             return await self._store.preview_forget(selection)
-        async with self._writing:
-            return await retry_until_current(self._store, lambda: self._forget(selection))
+        return await write_in_turn(self._store, lambda: self._forget(selection))
 
     async def undo_merge(self, merge: str) -> Merge:
         """Undo a merge by its id. The name gets a new entity, and is never merged into the old entity again.
@@ -187,8 +201,7 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
         Raises:
             InvalidInput: there is no such merge, or it has been undone.
         """
-        async with self._writing:
-            return await undo_merge(self._store, merge, self._clock())
+        return await write_in_turn(self._store, lambda: undo_merge(self._store, merge, self._clock()))
 
     async def import_(self, lines: Iterable[str]) -> BankInfo:
         """Import the lines of :meth:`export` into this bank, which must be empty. On an error, nothing is imported.
@@ -200,15 +213,13 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
             InvalidInput: the bank is not empty, perhaps only since the import began, or the lines are not an export.
             MalformedLine: a line is damaged.
         """
-        async with self._writing:
-            await self._store.fill(lambda staged: import_lines(staged, lines, self._embedder))
+        await self._store.fill(lambda staged: import_lines(staged, lines, self._embedder))
         self.resume_work()
         return await self._store.info()
 
     async def rebuild(self) -> BankInfo:
         """Embed every item again with the configured embedder. Nothing else changes."""
-        async with self._writing:
-            await embed_anew(self._store, self._embedder)
+        await embed_anew(self._store, self._embedder)
         return await self._store.info()
 
     async def encode_missing(self) -> int:
@@ -231,7 +242,7 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
             caused = add_jobs(replace(changes, messages=tuple(missing)), self._consolidators, self._clock())
             return replace(changes, jobs=caused.jobs)
 
-        while (await self._commit(derive)).items:  # an encoder may make nothing of a message
+        while (await self._commit(derive, Deadline(None))).items:  # an encoder may make nothing of a message
             count += len(missing)
         return count
 
@@ -249,7 +260,7 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
             changes, count = await make_backfill_jobs(caught_up, reader, self._consolidators, self._clock())
             return changes
 
-        await self._commit(derive)
+        await self._commit(derive, Deadline(None))
         if count:
             self.resume_work()
         return count

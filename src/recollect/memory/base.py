@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from recollect.domain.changes import Changeset
+from recollect.errors import DeadlineExceeded
+from recollect.memory.deadline import Deadline
 from recollect.memory.services import BankModel, Clock, JobRunner
 from recollect.models.embedder import Embedder
 from recollect.ports import Consolidator
@@ -43,7 +44,6 @@ class BankBase:
         self._store, self._method, self._work = store, method, work
         self._embedder, self._model, self._clock = embedder, model, clock
         self._facts = facts
-        self._writing = asyncio.Lock()
 
     @property
     def name(self) -> str:
@@ -62,11 +62,22 @@ class BankBase:
         method = self._recipe
         return method.consolidators if method.has_background_work or self._work is not None else ()
 
-    async def _commit(self, derive: Derive) -> Changeset:
+    async def _commit(self, derive: Derive, deadline: Deadline) -> Changeset:
         """Derive and commit changes, one write at a time. Try again if another process has written first.
 
+        Changes that are being stored when the time is over are stored, and returned a little later.
+
         Raises:
-            StaleWrite: other processes have written first at every try.
+            DeadlineExceeded: the time is over, and nothing was stored.
         """
-        async with self._writing:
-            return await commit_derived(self._store, derive)
+        stored: list[Changeset] = []
+
+        async def write() -> Changeset:
+            return await commit_derived(self._store, derive, on_commit=stored.append)
+
+        try:
+            return await deadline.wait_for(write(), outcome="nothing was stored")
+        except DeadlineExceeded:
+            if stored:
+                return stored[0]
+            raise

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from weakref import WeakSet, WeakValueDictionary
 
+from recollect._threads import run_in_thread
 from recollect._unicode import normalize_unicode
 from recollect.domain.banks import BankInfo
 from recollect.domain.receipts import BackupReceipt
@@ -21,6 +22,7 @@ from recollect.memory.services import Clock, Services
 from recollect.models.checked_embedder import CheckedEmbedder
 from recollect.models.embedder import Embedder
 from recollect.recipes import Recipe, SearchModels
+from recollect.retain.write_embedder import WriteEmbedder
 from recollect.store.backups import require_backups
 from recollect.store.protocol import Store
 from recollect.store.stores import OpenLimits, Stores
@@ -58,7 +60,7 @@ class BaseMemory:
         remembered: int = OpenLimits().banks,
     ) -> None:
         self._stores, self._recipe = stores, recipe
-        self._finders = replace(search_models, embedder=CheckedEmbedder(search_models.embedder))
+        self._finders = replace(search_models, embedder=WriteEmbedder(CheckedEmbedder(search_models.embedder)))
         self._services, self._clock, self._remembered = services, clock, remembered
         self._banks: WeakValueDictionary[str, Bank] = WeakValueDictionary()
         self._recent: OrderedDict[str, Bank] = OrderedDict()  # the bank used longest ago comes first
@@ -276,7 +278,7 @@ class BaseMemory:
         event loop waits for them.
         """
         if not self._imported:
-            await asyncio.to_thread(_import_parts, self._recipe)
+            await run_in_thread(_import_parts, self._recipe)
             self._imported = True
 
     def _make_bank(self, store: Store) -> Bank:

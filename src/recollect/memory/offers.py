@@ -11,6 +11,7 @@ from recollect.domain.changes import Changeset
 from recollect.domain.opinions import Opinion
 from recollect.errors import InvalidInput
 from recollect.memory.base import BankBase
+from recollect.memory.deadline import Deadline
 from recollect.memory.name_lookup import find_entity_id
 from recollect.memory.query_options import RecallOptions, build_query
 from recollect.ports import AgentTools
@@ -64,7 +65,7 @@ class BankOffers(BankBase):
         async def derive(_: StoreReader) -> Changeset:
             return Changeset(settings=(make_profile_setting(profile),))
 
-        await self._commit(derive)
+        await self._commit(derive, Deadline(None))
 
     async def add_background(self, snippet: str) -> Profile:
         """Merge new information about the agent into its background (Hindsight, equation 27). Return the changed
@@ -96,7 +97,7 @@ class BankOffers(BankBase):
             return Changeset(settings=(calibrator.setting(found, share=share, now=self._clock()),))
 
         if apply:
-            await self._commit(derive)
+            await self._commit(derive, Deadline(None))
         return replace(found, stored=apply)
 
     def _offered(self, offer: T | None, name: str) -> T:

@@ -18,11 +18,14 @@ from recollect.domain.time import Interval
 from recollect.domain.usage import Usage
 from recollect.errors import NoModel
 from recollect.memory.base import BankBase
+from recollect.memory.deadline import Deadline
 from recollect.memory.query_options import RecallOptions, build_query
 from recollect.models.language import ModelRole
 from recollect.ports import Listener, Response, Retriever, ignore_event
 from recollect.recipes.assembly import AssembledRecipe
 from recollect.store.protocol import StoreReader
+
+_UNANSWERED = "the question is not answered"
 
 
 class BankQuestions(BankBase):
@@ -42,6 +45,7 @@ class BankQuestions(BankBase):
         as_of: datetime | None = None,
         exclude: str | Iterable[str] = (),
         now: datetime | None = None,
+        timeout: float | None = None,
     ) -> Recall:
         """Find evidence in the bank for a question.
 
@@ -56,11 +60,15 @@ class BankQuestions(BankBase):
             exclude: ids of items or messages that must not be returned.
             now: the present for expressions such as "last week" in the question. By default it is the time of the
                 clock.
+            timeout: the number of seconds after which the call ends, whatever it waits for. ``None`` means no limit.
 
         Raises:
             InvalidInput: a limit is not positive, an effort or a kind is unknown, or a time has no zone.
             RecallFailed: every arm of the search failed.
+            ModelUnavailable: the embedder could not be reached, or it failed.
+            DeadlineExceeded: the time is over.
         """
+        deadline = Deadline(timeout)
         narrowed = RecallOptions(
             limit=limit,
             max_tokens=max_tokens,
@@ -73,15 +81,26 @@ class BankQuestions(BankBase):
             exclude=exclude,
             now=now,
         )
-        return await self._recipe.retriever.retrieve(build_query(text, narrowed, self._clock()), self._store)
+        query = build_query(text, narrowed, self._clock())
+        return await deadline.wait_for(
+            self._recipe.retriever.retrieve(query, self._store), outcome="the search is not finished"
+        )
 
-    async def ask(self, question: str, *, recipe: str | None = None, **narrowed: Unpack[RecallOptions]) -> Answer:
+    async def ask(
+        self,
+        question: str,
+        *,
+        recipe: str | None = None,
+        timeout: float | None = None,
+        **narrowed: Unpack[RecallOptions],
+    ) -> Answer:
         """Answer a question from the bank, with citations. The answer abstains if the bank does not contain the
         information.
 
         Args:
             question: the question in words.
             recipe: the name of the recipe that answers. By default it is the recipe of the memory.
+            timeout: the number of seconds after which the call ends, whatever it waits for. ``None`` means no limit.
             narrowed: the options of the search (:class:`recollect.memory.query_options.RecallOptions`).
 
         Without a language model, the text of the answer is empty. The answer then has the evidence, and a note that
@@ -91,11 +110,19 @@ class BankQuestions(BankBase):
             InvalidInput: a limit is not positive, a time has no zone, or there is no such recipe.
             RecallFailed: every arm of the search failed.
             ModelError: the model failed, or its limit on tokens is used up.
+            DeadlineExceeded: the time is over.
         """
-        return await self._answer(self._method(recipe), build_query(question, narrowed, self._clock()), ignore_event)
+        deadline = Deadline(timeout)
+        answer = self._answer(self._method(recipe), build_query(question, narrowed, self._clock()), ignore_event)
+        return await deadline.wait_for(answer, outcome=_UNANSWERED)
 
     async def ask_stream(
-        self, question: str, *, recipe: str | None = None, **narrowed: Unpack[RecallOptions]
+        self,
+        question: str,
+        *,
+        recipe: str | None = None,
+        timeout: float | None = None,
+        **narrowed: Unpack[RecallOptions],
     ) -> AsyncIterator[TraceStep | Answer]:
         """Answer as :meth:`ask` does. Yield each step when it is finished, and the answer at the end.
 
@@ -103,27 +130,44 @@ class BankQuestions(BankBase):
         the iterator before its end (``contextlib.aclosing``), or cancel the task that reads it.
 
         Raises:
-            InvalidInput, RecallFailed, ModelError: as for :meth:`ask`. They are raised when the iterator is read.
+            InvalidInput, RecallFailed, ModelError, DeadlineExceeded: as for :meth:`ask`. They are raised when the
+                iterator is read.
         """
+        deadline = Deadline(timeout)
         method, query = self._method(recipe), build_query(question, narrowed, self._clock())
-        async with aclosing(_stream_answer(lambda follow: self._answer(method, query, follow))) as events:
+
+        async def answer(follow: Listener) -> Answer:
+            return await deadline.wait_for(self._answer(method, query, follow), outcome=_UNANSWERED)
+
+        async with aclosing(_stream_answer(answer)) as events:
             async for event in events:
                 yield event
 
-    async def reflect(self, question: str, *, recipe: str | None = None, **narrowed: Unpack[RecallOptions]) -> Answer:
+    async def reflect(
+        self,
+        question: str,
+        *,
+        recipe: str | None = None,
+        timeout: float | None = None,
+        **narrowed: Unpack[RecallOptions],
+    ) -> Answer:
         """Answer as the agent of the bank's profile would. Form opinions if the question calls for judgement (CARA).
 
         The arguments are those of :meth:`ask`. ``Answer.opinions`` contains the ids of the opinions that were formed.
 
         Raises:
             NoModel: no language model is configured.
-            InvalidInput, RecallFailed, ModelError: as for :meth:`ask`.
+            InvalidInput, RecallFailed, ModelError, DeadlineExceeded: as for :meth:`ask`.
         """
-        query = build_query(question, narrowed, self._clock())
+        deadline, query = Deadline(timeout), build_query(question, narrowed, self._clock())
         if missing := self._model.missing(ModelRole.REFLECT, "reflect"):
             raise missing
-        reflector = await self._method(recipe).reflector()
-        return await self._commit_response(await reflector.respond(query, self._store))
+
+        async def answer() -> Answer:
+            reflector = await self._method(recipe).reflector()
+            return await self._commit_response(await reflector.respond(query, self._store))
+
+        return await deadline.wait_for(answer(), outcome=_UNANSWERED)
 
     async def _answer(self, method: AssembledRecipe, query: Query, follow: Listener) -> Answer:
         """Return the method's answer, or the evidence alone if there is no model.
@@ -144,7 +188,7 @@ class BankQuestions(BankBase):
     async def _commit_response(self, response: Response) -> Answer:
         """Store the changes of a response, and return its answer."""
         if response.derive is not None:
-            await self._commit(response.derive)
+            await self._commit(response.derive, Deadline(None))
         return response.answer
 
 

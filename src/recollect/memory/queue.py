@@ -10,8 +10,9 @@ from recollect.domain.changes import Changeset
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.usage import Cost
-from recollect.errors import NoModel, RecollectError
+from recollect.errors import DeadlineExceeded, NoModel, RecollectError
 from recollect.memory.base import BankBase
+from recollect.memory.deadline import Deadline
 from recollect.memory.query_options import parse_member
 from recollect.ports import Consolidator, add_jobs
 from recollect.store.forget_plan import ForgetPlan
@@ -86,12 +87,16 @@ class BankJobs(BankBase):
         """Return the costs of the bank's model calls, by operation, role and model."""
         return await self._store.costs()
 
-    async def _start_jobs(self, changes: Changeset, wait: bool) -> tuple[str, ...]:
+    async def _start_jobs(self, changes: Changeset, wait: bool, deadline: Deadline) -> tuple[str, ...]:
         """Start the jobs that the changes cause. Return notes for the caller."""
         if self._work is None:
             return ("jobs wait: no language model is configured",) if changes.jobs else ()
         if wait:
-            return await self._work.drain()
+            try:
+                return await deadline.wait_for(self._work.drain(), outcome="the messages are stored")
+            except DeadlineExceeded as exc:
+                self._work.wake()
+                return (f"background work continues after the call: {exc}",)
         if not changes.jobs:
             return ()
         self._work.wake()

@@ -2,39 +2,57 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import StaleWrite
+from recollect.domain.items import Item
 from recollect.models.embedder import Embedder
 from recollect.retain.embed import embed_items
+from recollect.store.commit_retry import write_in_turn
 from recollect.store.protocol import Store
 
-_ATTEMPTS = 5
+Vectors = dict[str, NDArray[np.float32]]
+
+ROUNDS: Final = 3
+"""The number of times that new items are embedded while others may write. After that, the other writers wait."""
+
+FEW_ITEMS: Final = 256
+_BATCH: Final = 1_000
 
 
 async def embed_anew(store: Store, embedder: Embedder) -> None:
     """Embed every item and replace its vector, all in one transaction.
 
+    Others may write while the items are embedded. Items that they write are embedded in further rounds, the last of
+    them in the turn of this write, so that nobody can keep it from ending.
+
     Raises:
         ModelUnavailable: the embedder could not be reached. The bank is unchanged.
-        StaleWrite: others wrote to the bank during every try. The bank is unchanged.
     """
-    for attempt in range(_ATTEMPTS):
-        try:
-            return await _embed_anew_once(store, embedder)
-        except StaleWrite:
-            if attempt == _ATTEMPTS - 1:
-                raise
-    raise AssertionError("unreachable")
-
-
-async def _embed_anew_once(store: Store, embedder: Embedder) -> None:
+    vectors: Vectors = {}
     seen = await store.version()
-    vectors: list[tuple[str, NDArray[np.float32]]] = []
     async for changes in store.dump(vectors=False):  # damaged vectors are mended
-        items = [entry.item for entry in changes.items]
-        if items:
-            embedded = await embed_items(items, store, embedder)
-            vectors.extend(zip((item.id for item in items), embedded, strict=True))
-    await store.replace_vectors(embedder.name, embedder.dimension, vectors, expected_version=seen)
+        await _embed_into(vectors, [entry.item for entry in changes.items], store, embedder)
+    for _ in range(ROUNDS):
+        now = await store.version()
+        items = await store.items_after(seen)
+        if len(items) <= FEW_ITEMS:
+            break
+        await _embed_into(vectors, items, store, embedder)
+        seen = now
+
+    async def replace() -> None:
+        now = await store.version()
+        await _embed_into(vectors, await store.items_after(seen), store, embedder)
+        await store.replace_vectors(embedder.name, embedder.dimension, list(vectors.items()), expected_version=now)
+
+    await write_in_turn(store, replace)
+
+
+async def _embed_into(vectors: Vectors, items: list[Item], store: Store, embedder: Embedder) -> None:
+    for start in range(0, len(items), _BATCH):
+        batch = items[start : start + _BATCH]
+        embedded = await embed_items(batch, store, embedder)
+        vectors.update(zip((item.id for item in batch), embedded, strict=True))

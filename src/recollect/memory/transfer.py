@@ -14,13 +14,13 @@ settings and no jobs. Format 2 had no labels of items, no pinned messages and no
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from recollect._threads import run_in_thread
 from recollect.domain.changes import Changeset, Session, Supersession
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.entities import Entity, Mention, Merge
@@ -89,7 +89,7 @@ async def export_lines(store: Store) -> AsyncIterator[str]:
     header = ExportHeader(format=FORMAT, bank=store.name, embedder=store.embedder, dimension=store.dimension)
     yield _dump_line("bank", header)
     async for changes in store.dump():
-        for line in await asyncio.to_thread(_dump_lines, changes):
+        for line in await run_in_thread(_dump_lines, changes):
             yield line
 
 
@@ -109,11 +109,11 @@ async def import_lines(store: Store, lines: Iterable[str], embedder: Embedder) -
         StoreError: the bank does not contain what was written.
     """
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
-    header = await asyncio.to_thread(lambda: _read_header(next(numbered, (1, ""))))
+    header = await run_in_thread(lambda: _read_header(next(numbered, (1, ""))))
     same = (header.embedder, header.dimension) == (embedder.name, embedder.dimension)
     parsed = _read_changesets(numbered, header.dimension)
     messages = items = 0
-    while (changes := await asyncio.to_thread(next, parsed, None)) is not None:
+    while (changes := await run_in_thread(next, parsed, None)) is not None:
         await store.commit(changes if same else await _embed_missing(changes, store, embedder))
         messages, items = messages + len(changes.messages), items + len(changes.items)
     info = await store.info()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect._threads import run_in_thread
 from recollect.domain.queries import Query, SearchProbe
 from recollect.domain.time import Interval
 from recollect.models.embedder import Embedder
@@ -66,7 +66,7 @@ async def read_question(query: Query, speakers: Sequence[str]) -> ParsedQuestion
     """
     if len(query.text) <= _INLINE_CHARACTERS and len(speakers) <= _INLINE_SPEAKERS:
         return parse_question(query, speakers)
-    return await asyncio.to_thread(parse_question, query, speakers)
+    return await run_in_thread(parse_question, query, speakers)
 
 
 async def build_probe(question: ParsedQuestion, embedder: Embedder) -> SearchProbe:
@@ -78,7 +78,7 @@ async def build_probe(question: ParsedQuestion, embedder: Embedder) -> SearchPro
     vectors = await embedder.embed([question.topic], purpose="query")
     if len(question.topic) <= _INLINE_CHARACTERS:
         return make_probe(question, vectors[0])
-    return await asyncio.to_thread(make_probe, question, vectors[0])
+    return await run_in_thread(make_probe, question, vectors[0])
 
 
 def make_probe(question: ParsedQuestion, vector: NDArray[np.float32]) -> SearchProbe:

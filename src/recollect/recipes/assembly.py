@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 
+from recollect._threads import run_in_thread
 from recollect.methods.dependencies import Dependencies
 from recollect.models.language import LanguageModel
 from recollect.models.time_reader import TimeReader
@@ -58,13 +58,13 @@ class AssembledRecipe:
     async def responder(self) -> Responder:
         """Return the responder of ``ask``. A thread imports its modules, so that the event loop does not wait."""
         if self._responder is None:
-            self._responder = await asyncio.to_thread(self._recipe.answer, self._dependencies)
+            self._responder = await run_in_thread(self._recipe.answer, self._dependencies)
         return self._responder
 
     async def reflector(self) -> Responder:
         """Return the responder of ``reflect``. It finds single items, because an opinion needs them as its evidence."""
         if self._reflector is None:
-            self._reflector = await asyncio.to_thread(self._recipe.reflect, self._single)
+            self._reflector = await run_in_thread(self._recipe.reflect, self._single)
         return self._reflector
 
     @cached_property

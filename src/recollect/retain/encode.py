@@ -11,6 +11,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect._threads import run_in_thread
 from recollect.domain.changes import Changeset, Session
 from recollect.domain.items import IndexedItem, Item, ItemStage
 from recollect.domain.links import Link
@@ -134,7 +135,7 @@ class TurnEncoder:
         if not sealed:
             return ()
         directory = await self._names.directory_at(known, reader)
-        items = await asyncio.to_thread(lambda: [extract_summary(s.segment, s.messages, directory) for s in sealed])
+        items = await run_in_thread(lambda: [extract_summary(s.segment, s.messages, directory) for s in sealed])
         return await index_summaries(items, self._embedder)
 
     async def _derive(self, turns: Sequence[Turn], known: Lookup, reader: StoreReader) -> Changeset:
@@ -144,11 +145,11 @@ class TurnEncoder:
         # Embedding spends most of its time outside Python or waits for a server. Texts are read meanwhile.
         vectors, extracted = await asyncio.gather(
             embed_turns(turns, self._embedder),
-            asyncio.to_thread(lambda: [extract_turn(turn, directory, people) for turn in turns]),
+            run_in_thread(lambda: [extract_turn(turn, directory, people) for turn in turns]),
         )
         links = self._settings.links
         nearest = await reader.nearest(vectors, links.semantic + 1, links.semantic_threshold)
-        items = await asyncio.to_thread(_make_items, turns, extracted)
+        items = await run_in_thread(_make_items, turns, extracted)
         indexed = [
             IndexedItem(item=item, vector=vector, terms=entry.terms, asks=entry.asks)
             for item, entry, vector in zip(items, extracted, vectors, strict=True)
@@ -177,7 +178,7 @@ class TurnEncoder:
         entities = sorted({mention.entity for mention in resolution.mentions})
         recent = await reader.recent_mentions(entities, settings.entity + 1)
         before = sorted((item for item in known.recent_items if item.id not in again), key=lambda item: item.mentioned)
-        return await asyncio.to_thread(
+        return await run_in_thread(
             lambda: (
                 *make_temporal_links([entry.item for entry in indexed], before, settings),
                 *make_semantic_links(indexed, nearest, settings),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from recollect._threads import run_in_thread
 from recollect.domain.changes import Changeset
 from recollect.domain.facts import Fact, make_given_id
 from recollect.domain.items import IndexedItem, Item, ItemKind
@@ -76,7 +76,7 @@ class FactEncoder:
     async def _index_items(self, items: Sequence[Item]) -> list[IndexedItem]:
         texts = [text_to_embed(item) for item in items]
         vectors = await self._embedder.embed(texts)
-        tokens = await asyncio.to_thread(count_all, [item.text for item in items])
+        tokens = await run_in_thread(count_all, [item.text for item in items])
         return [
             IndexedItem(item=replace(item, tokens=cost), vector=vector, terms=extract_terms(text))
             for item, text, vector, cost in zip(items, texts, vectors, tokens, strict=True)

@@ -7,7 +7,6 @@ useful links.
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from recollect._threads import run_in_thread
 from recollect.domain.changes import Changeset
 from recollect.domain.entities import EntityKind
 from recollect.domain.items import IndexedItem, Item, ItemKind
@@ -101,7 +101,7 @@ async def index_items(
 
 async def _embed_drafts(drafts: Sequence[ItemDraft], embedder: Embedder) -> list[IndexedItem]:
     vectors = await embedder.embed([draft.embedded for draft in drafts])
-    tokens = await asyncio.to_thread(count_all, [draft.item.text for draft in drafts])
+    tokens = await run_in_thread(count_all, [draft.item.text for draft in drafts])
     return [
         IndexedItem(item=replace(draft.item, tokens=cost), vector=vector, terms=extract_terms(draft.embedded))
         for draft, cost, vector in zip(drafts, tokens, vectors, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -227,12 +228,26 @@ class StoreReader(Protocol):
 class Store(StoreReader, Protocol):
     """A bank that can be written."""
 
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Wait until it is the turn of this writer among all tasks and processes, and hold it.
+
+        No write needs the turn to be right, because ``Changeset.expected_version`` refuses what is stale. A writer that
+        has the turn succeeds soon, because all others that ask for the turn wait. A process that asks again lines up
+        behind the others. After a long wait, a writer goes on without the turn. The turn ends with its process.
+        """
+        ...
+
     async def commit(self, changes: Changeset) -> None:
         """Write all changes in one transaction, or none of them.
+
+        If the task is cancelled before the transaction begins, nothing is written. Otherwise the call ends with the
+        transaction.
 
         Raises:
             MissingCapability: the changes contain something that this store cannot keep, such as segments.
             StaleWrite: the bank has changed since ``changes.expected_version``.
+            CommittedThenCancelled: the task was cancelled during the transaction, and the changes are stored
+                (:mod:`recollect.store.commit_retry`).
             LostLease: the job in ``changes.settled_job`` no longer belongs to this worker.
             StoreUnavailable: the disk is full, or the file is read-only or locked.
         """
@@ -396,9 +411,15 @@ class Store(StoreReader, Protocol):
     ) -> None:
         """Replace the vector of every item, by id, in one transaction, and record the embedder of the new vectors.
 
+        Vectors of items that are not in the bank are ignored.
+
         Raises:
             StaleWrite: the bank has changed since ``expected_version``, or an item is left without a new vector.
         """
+        ...
+
+    async def items_after(self, version: int) -> list[Item]:
+        """Return the items that were written after a version of the bank, in the order in which they were stored."""
         ...
 
     def dump(self, *, vectors: bool = True) -> AsyncIterator[Changeset]:

@@ -16,6 +16,7 @@ segments and triples are skipped if the store does not declare them. A test doub
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta, timezone
 
@@ -431,6 +432,35 @@ class CoreContract(SearchContract):
             await store.replace_vectors("other-8", 8, [("turn:m0", np.eye(8, dtype=np.float32)[0])])
         assert (store.embedder, store.dimension) == (EMBEDDER, DIMENSION)
         assert len((await (await store.search(probe(), Scope(), Weights())).semantic(50)).refs) == 12
+
+    async def test_vectors_of_items_that_are_gone_are_ignored(self, store: Store) -> None:
+        changes = corpus(12)
+        await store.commit(changes)
+        vectors = [(entry.item.id, np.eye(8, dtype=np.float32)[0]) for entry in changes.items]
+        await store.replace_vectors("other-8", 8, [*vectors, ("turn:gone", np.eye(8, dtype=np.float32)[0])])
+        assert store.embedder == "other-8"
+
+    async def test_items_after_a_version_are_those_that_were_written_since(self, store: Store) -> None:
+        changes = corpus(12)
+        await store.commit(changes)
+        seen = await store.version()
+        assert await store.items_after(seen) == []
+        assert [item.id for item in await store.items_after(0)] == [entry.item.id for entry in changes.items]
+        again = replace(changes.items[3], item=replace(changes.items[3].item, text="other words"))
+        await store.commit(Changeset(items=(again,)))
+        assert [(item.id, item.text) for item in await store.items_after(seen)] == [(again.item.id, "other words")]
+
+    async def test_one_writer_at_a_time_has_the_turn(self, store: Store) -> None:
+        order = []
+
+        async def write(name: str) -> None:
+            async with store.turn():
+                order.append(f"{name} begins")
+                await asyncio.sleep(0.01)
+                order.append(f"{name} ends")
+
+        await asyncio.gather(write("first"), write("second"), write("third"))
+        assert [line.split()[1] for line in order] == ["begins", "ends"] * 3
 
     async def test_a_split_moves_mentions_and_remembers(self, store: Store) -> None:
         await store.commit(corpus(12))

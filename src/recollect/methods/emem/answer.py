@@ -4,12 +4,12 @@ quotes.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from recollect._threads import run_in_thread
 from recollect.answering.answers import NOTHING_FOUND, build_receipt
 from recollect.domain.answers import Answer, AnswerReceipt, Citation, Step
 from recollect.domain.queries import Query
@@ -154,7 +154,7 @@ class Reconstructor:
         step = Step(action="answer", detail=reply.value.trace, seconds=seconds, usage=reply.usage)
         listener(step)
         cited = [quotes[number - 1] for number in dict.fromkeys(reply.value.citations)]
-        evidence = await asyncio.to_thread(_collect_evidence, known, cited or quotes, query.max_tokens)
+        evidence = await run_in_thread(_collect_evidence, known, cited or quotes, query.max_tokens)
         return Answer(
             text=reply.value.answer,
             abstained=reply.value.abstained,

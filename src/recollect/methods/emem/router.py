@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from recollect._threads import run_in_thread
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.queries import Query, Scope
 from recollect.domain.recalls import ArmStatus, Recall, RecallReceipt
@@ -108,7 +108,7 @@ class Router:
         numbers = [one.number for one in routed.activated]
         readings = await read_segment_views(require_segments(reader), numbers, query.scope, routed.segments)
         pairs = [pair for pair in zip(routed.activated, readings, strict=True) if pair[1].text]
-        evidence, cut = await asyncio.to_thread(fit_evidence, pairs, query.max_tokens)
+        evidence, cut = await run_in_thread(fit_evidence, pairs, query.max_tokens)
         receipt = replace(
             routed.receipt,
             cut_by_budget=cut,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect._threads import run_in_thread
 from recollect.answering.evidence import join_lines
 from recollect.domain.items import Item
 from recollect.domain.messages import StoredMessage
@@ -62,7 +62,7 @@ async def find_segments(
     cut = [lead for lead, found in whole.items() if not found]
     messages = {message.id: message for message in await reader.messages(cut)} if cut else {}
     parts = {
-        lead: await asyncio.to_thread(
+        lead: await run_in_thread(
             _read_cut_message, message, [segments[n] for n in numbers[lead] if n in segments], asked
         )
         for lead, message in messages.items()

@@ -7,7 +7,6 @@ threshold is set such that a chosen share of the bank's units passes. This share
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import math
@@ -18,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect._threads import run_in_thread
 from recollect.domain.calibration import Calibration, Quantile
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.items import ItemKind
@@ -73,7 +73,7 @@ async def calibrate(reader: StoreReader, *, share: float, theta_count: int) -> C
         raise InvalidInput(
             f"bank {reader.name!r} has {len(vectors)} units; calibration needs at least {FEWEST_UNITS + theta_count}"
         )
-    reached = await asyncio.to_thread(compute_similarities, vectors, theta_count)
+    reached = await run_in_thread(compute_similarities, vectors, theta_count)
     before = (await choose_recurrence(reader, ConsolidateSettings())).theta_sim
     after = choose_threshold(reached, share)
     return Calibration(

@@ -5,13 +5,13 @@ A triple is itself the edge between its phrases. A context edge leads to the tri
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect._threads import run_in_thread
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.domain.links import Link, LinkKind
 from recollect.domain.queries import Scope, SearchProbe
@@ -56,7 +56,7 @@ async def make_synonymy_links(
     near = [await _find_near_gists(entry, reader, settings, without) for entry in gists]
     known = await reader.vectors({id_ for ids in near for id_ in ids})
     kept = {id_: _round_as_stored(vector) for id_, vector in known.items()}
-    return await asyncio.to_thread(_link_near_gists, gists, near, kept, settings)
+    return await run_in_thread(_link_near_gists, gists, near, kept, settings)
 
 
 def _link_near_gists(

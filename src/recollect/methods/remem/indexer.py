@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from recollect._threads import run_in_thread
 from recollect.answering.reading import (
     find_outdated,
     gather_results,
@@ -159,7 +159,7 @@ class Indexer:
             return []
         texts = [text_to_embed(item) for item in items]
         vectors = await self._parts.embedder.embed(texts)
-        tokens = await asyncio.to_thread(count_all, [item.text for item in items])
+        tokens = await run_in_thread(count_all, [item.text for item in items])
         return [
             IndexedItem(item=replace(item, tokens=cost), vector=vector, terms=extract_terms(text))
             for item, text, vector, cost in zip(items, texts, vectors, tokens, strict=True)

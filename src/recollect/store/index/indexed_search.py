@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
@@ -10,6 +9,7 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect._threads import run_in_thread
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.queries import Scope, SearchProbe
 from recollect.domain.signals import Signals, Weights
@@ -77,7 +77,7 @@ class IndexedSearch:
             with self._live.try_locked() as held:
                 if held:
                     return work(*args, **kwargs)
-        return await asyncio.to_thread(work, *args, **kwargs)
+        return await run_in_thread(work, *args, **kwargs)
 
     def _semantic(self, k: int) -> Hits:
         with self._comparing:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect._threads import run_in_thread
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import LinkKind
 from recollect.domain.queries import Scope, SearchProbe
@@ -50,23 +50,23 @@ class MemoryIndex:
         self.live = LiveIndex(rows, dimension, graph, graph_from)
 
     async def speakers(self) -> tuple[str, ...]:
-        return await asyncio.to_thread(self._speakers)
+        return await run_in_thread(self._speakers)
 
     async def search(
         self, probe: SearchProbe, scope: Scope, weights: Weights, tiers: Sequence[Sequence[ItemKind]] = ()
     ) -> IndexedSearch:
-        return await asyncio.to_thread(IndexedSearch, self._rows, self.live, probe, scope, weights, tiers)
+        return await run_in_thread(IndexedSearch, self._rows, self.live, probe, scope, weights, tiers)
 
     async def nearest(self, vectors: NDArray[np.float32], k: int, floor: float) -> list[list[tuple[str, float]]]:
-        return await asyncio.to_thread(self._nearest, vectors, k, floor)
+        return await run_in_thread(self._nearest, vectors, k, floor)
 
     async def triples(self, pattern: TriplePattern, scope: Scope, page: TriplePageRequest) -> TriplePage:
         """Return a page of the triples in scope that match a pattern."""
-        return await asyncio.to_thread(self._triples, pattern, scope, page)
+        return await run_in_thread(self._triples, pattern, scope, page)
 
     async def count_triples(self, pattern: TriplePattern, scope: Scope, aggregation: Aggregation) -> int:
         """Return the number of matching triples in scope, or the number of their different subjects or objects."""
-        return await asyncio.to_thread(self._count_triples, pattern, scope, aggregation)
+        return await run_in_thread(self._count_triples, pattern, scope, aggregation)
 
     async def linked(
         self, items: Sequence[str], kinds: Sequence[LinkKind], scope: Scope, limit: int | None
@@ -75,7 +75,7 @@ class MemoryIndex:
 
         The weight of an item is that of its heaviest link.
         """
-        return await asyncio.to_thread(self._read_linked, items, kinds, scope, limit)
+        return await run_in_thread(self._read_linked, items, kinds, scope, limit)
 
     def save(self) -> None:
         """Write the graph of a large bank to its file."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 import unicodedata
@@ -12,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from recollect._threads import run_in_thread
 from recollect.domain.receipts import BackupReceipt
 from recollect.errors import (
     BankExists,
@@ -86,7 +86,7 @@ class SqliteFolder:
 
     async def names(self) -> tuple[str, ...]:
         """Return the names of all banks, sorted."""
-        return await asyncio.to_thread(lambda: tuple(sorted(self._files())))
+        return await run_in_thread(lambda: tuple(sorted(self._files())))
 
     async def open(self, name: str, *, embedder: str, dimension: int, create: bool = True) -> SqliteStore:
         """Open a bank, in a thread. The same name returns the same object as long as somebody has a reference to it.
@@ -100,7 +100,7 @@ class SqliteFolder:
             StoreUnavailable, NotABank, NewerSchema: see :class:`Database`.
         """
         checked_name(name)
-        return await asyncio.to_thread(self._open_store, name, (embedder, dimension), create=create)
+        return await run_in_thread(self._open_store, name, (embedder, dimension), create=create)
 
     async def create(self, name: str, *, embedder: str, dimension: int, fill: Fill) -> SqliteStore:
         """Create a bank with contents. It is made in a file beside, and gets its name in one step when it is complete.
@@ -111,9 +111,9 @@ class SqliteFolder:
             StoreUnavailable: the bank cannot be stored.
         """
         name = checked_name(name)
-        await asyncio.to_thread(self._require_free, name)
+        await run_in_thread(self._require_free, name)
         if self._folder is None:
-            store = await asyncio.to_thread(self._make_store, name, None, (embedder, dimension))
+            store = await run_in_thread(self._make_store, name, None, (embedder, dimension))
             await fill(store)
             self._require_free(name)
             self._keep(store, self._closings)
@@ -121,24 +121,24 @@ class SqliteFolder:
         async with stage_store(self._folder, name=name, embedder=(embedder, dimension)) as (staged, file):
             await fill(staged)
             await staged.close()
-            await asyncio.to_thread(check_integrity, file)
-            await asyncio.to_thread(self._give_name, name, file)
+            await run_in_thread(check_integrity, file)
+            await run_in_thread(self._give_name, name, file)
         return await self.open(name, embedder=embedder, dimension=dimension, create=False)
 
     async def backup(self, name: str, file: Path) -> BackupReceipt:
         """Copy a bank to a new file: see :class:`recollect.store.backups.BackupStores`."""
-        return await asyncio.to_thread(self._back_up, checked_name(name), file)
+        return await run_in_thread(self._back_up, checked_name(name), file)
 
     async def restore(self, file: Path, name: str | None) -> str:
         """Make a new bank from a backup: see :class:`recollect.store.backups.BackupStores`."""
         if self._folder is None:
             raise MissingCapability("a store in memory restores no backups")
-        name = name or await asyncio.to_thread(read_backup_name, file)
+        name = name or await run_in_thread(read_backup_name, file)
         if not name:
             raise InvalidInput(f"{file} does not say the name of its bank; give one")
         name = checked_name(name)
-        await asyncio.to_thread(self._require_free, name)
-        await asyncio.to_thread(self._restore, file, name, self._folder)
+        await run_in_thread(self._require_free, name)
+        await run_in_thread(self._restore, file, name, self._folder)
         return name
 
     async def drop(self, name: str) -> None:
@@ -151,8 +151,8 @@ class SqliteFolder:
             StoreUnavailable: something could not be removed. Unless it is the last rest, the bank still exists.
         """
         checked_name(name)
-        name = await asyncio.to_thread(self._own_spelling, name)
-        file = await asyncio.to_thread(self._find, name, create=False)
+        name = await run_in_thread(self._own_spelling, name)
+        file = await run_in_thread(self._find, name, create=False)
         with self._lock:
             store = self._stores.pop(name, None)
             self._in_memory.pop(name, None)
@@ -160,8 +160,8 @@ class SqliteFolder:
             await store.close()
             self._open_banks.forget(store)
         if file is not None:
-            await asyncio.to_thread(erase_bank, name, file)
-            await asyncio.to_thread(self._clean_up, file.parent)
+            await run_in_thread(erase_bank, name, file)
+            await run_in_thread(self._clean_up, file.parent)
 
     async def banks_with_jobs(
         self, *, until: datetime | None, kinds: Collection[str] = (), banks: Collection[str] | None = None
@@ -171,7 +171,7 @@ class SqliteFolder:
         This reads the files that have changed since the last look. It opens no bank.
         """
 
-        return due_banks(await asyncio.to_thread(self._job_times, banks), until, kinds)
+        return due_banks(await run_in_thread(self._job_times, banks), until, kinds)
 
     async def close(self) -> None:
         """Close every bank, including those to which somebody still has a reference."""

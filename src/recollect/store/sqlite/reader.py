@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect._threads import run_in_thread
 from recollect.domain.banks import BankInfo
 from recollect.domain.changes import Session
 from recollect.domain.entities import Entity, Mention, NameInUse
@@ -104,13 +104,13 @@ class SqliteReader:
         return await self._index.nearest(vectors, k, floor)
 
     async def look_up(self, sessions: Sequence[str], messages: Sequence[str]) -> Lookup:
-        return await asyncio.to_thread(self._look_up, sessions, messages)
+        return await run_in_thread(self._look_up, sessions, messages)
 
     async def entity_tables(self) -> EntityTables:
-        return await asyncio.to_thread(self._read_entity_tables)
+        return await run_in_thread(self._read_entity_tables)
 
     async def recent_mentions(self, entities: Sequence[str], limit: int) -> dict[str, tuple[str, ...]]:
-        return await asyncio.to_thread(self._read_recent_mentions, entities, limit)
+        return await run_in_thread(self._read_recent_mentions, entities, limit)
 
     async def messages(self, ids: Iterable[str] | None = None) -> list[StoredMessage]:
         if ids is None:
@@ -151,10 +151,10 @@ class SqliteReader:
         return [read_message(row) for row in await self._run_query("unread")]
 
     async def messages_without_items(self, limit: int) -> list[StoredMessage]:
-        return await asyncio.to_thread(self._find_messages_without_items, limit)
+        return await run_in_thread(self._find_messages_without_items, limit)
 
     async def items(self, ids: Iterable[str]) -> list[Item]:
-        return await asyncio.to_thread(self._load_items, list(ids))
+        return await run_in_thread(self._load_items, list(ids))
 
     async def vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         rows = await self._run_query("vectors_of", (json.dumps(list(ids)),))
@@ -282,7 +282,7 @@ class SqliteReader:
             with self._database.read_transaction() as connection:
                 return work(connection, *args, **kwargs)
 
-        return await asyncio.to_thread(read)
+        return await run_in_thread(read)
 
     def _find_messages_without_items(self, limit: int) -> list[StoredMessage]:
         with self._database.read_transaction() as connection:

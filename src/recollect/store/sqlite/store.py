@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect._threads import run_in_thread, start_in_thread
 from recollect.domain.changes import Changeset
 from recollect.domain.entities import Entity, Mention, Merge
+from recollect.domain.items import Item
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.receipts import BackupReceipt, ForgetReceipt, Verification
 from recollect.domain.time import to_micros
 from recollect.domain.usage import Cost, LedgerEntry, Usage
 from recollect.errors import MissingCapability, StaleWrite, StoreUnavailable
+from recollect.store.commit_retry import CommittedThenCancelled
 from recollect.store.forget_plan import ForgetPlan
 from recollect.store.index.bank_index import GRAPH_FROM_ROWS
 from recollect.store.protocol import Fill, ForgetSelection
@@ -52,6 +57,7 @@ from recollect.store.sqlite.rows import make_entity_row, read_merge
 from recollect.store.sqlite.scrub import ScrubResult, check_files, has_unscrubbed_files, scrub_files
 from recollect.store.sqlite.staging import StagingFolder, sweep_staging
 from recollect.store.sqlite.state_folders import erase_states, find_states_folder
+from recollect.store.sqlite.turns import hold_turn
 from recollect.store.sqlite.write import (
     check_vectors,
     find_numbers,
@@ -65,6 +71,7 @@ from recollect.text.quotes import Quotes
 P = ParamSpec("P")
 T = TypeVar("T")
 
+LAST_VERSION = 2**63 - 1
 BYTES_OF_VALUE = 8  # of a number in the index: in a vector, and in the mean of its surroundings
 BYTES_OF_ROW = 1_000  # in the index: words, times, names
 
@@ -90,6 +97,10 @@ class SqliteStore(SqliteReader):
         rows = await self._run_query("mentions_of", (entity,))
         return tuple(Mention(entity=entity, item=item, surface=surface) for item, surface in rows)
 
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        path = self._database.path
+        return self._own_turn if path is None else hold_turn(path)
+
     async def commit(self, changes: Changeset) -> None:
         await self._write(self._commit, changes)
 
@@ -98,17 +109,17 @@ class SqliteStore(SqliteReader):
         await self._run_reading(require_empty, self.name)
         embedder = self._embedder, self._dimension
         if path is None:
-            staged = await asyncio.to_thread(
+            staged = await run_in_thread(
                 lambda: open_store(Database(None), name=self.name, embedder=embedder, graph_from=GRAPH_FROM_ROWS)
             )
             await fill(staged)
-            await asyncio.to_thread(copy_bank_in_memory, staged._database, self._database, self.name)
+            await run_in_thread(copy_bank_in_memory, staged._database, self._database, self.name)
             return
         async with stage_store(path.parent, name=self.name, embedder=embedder) as (staged, file):
             await fill(staged)
             await staged.close()
-            await asyncio.to_thread(check_integrity, file)
-            await asyncio.to_thread(copy_bank, file, self._database, self.name)
+            await run_in_thread(check_integrity, file)
+            await run_in_thread(copy_bank, file, self._database, self.name)
 
     def back_up(self, file: Path) -> BackupReceipt:
         """Copy the bank to a new file: see :func:`recollect.store.sqlite.backup.back_up`."""
@@ -123,7 +134,7 @@ class SqliteStore(SqliteReader):
         return _make_receipt(removed, Verification.NOT_RUN, ScrubResult(), time.perf_counter() - began)
 
     async def forget(self, selection: ForgetSelection, remade: Changeset | None = None) -> ForgetReceipt:
-        return await asyncio.to_thread(self._forget, selection, remade)
+        return await run_in_thread(self._forget, selection, remade)
 
     def finish_forgetting(self) -> None:
         """Clean the files of forgotten words, if a process was killed before it could do so.
@@ -191,6 +202,9 @@ class SqliteStore(SqliteReader):
     async def split_entity(self, merge: Merge, entity: Entity, moved: Sequence[Mention]) -> None:
         await self._write(_split_entity, merge, entity, moved)
 
+    async def items_after(self, version: int) -> list[Item]:
+        return await self._load_listed("numbers_between", {"since": version, "upto": LAST_VERSION})
+
     def dump(self, *, vectors: bool = True) -> AsyncIterator[Changeset]:
         return _iterate_in_thread(dump(self._database, vectors=vectors))
 
@@ -202,13 +216,13 @@ class SqliteStore(SqliteReader):
         *,
         expected_version: int | None = None,
     ) -> None:
-        await asyncio.to_thread(self._replace_vectors, embedder, dimension, vectors, expected_version)
+        await run_in_thread(self._replace_vectors, embedder, dimension, vectors, expected_version)
 
     async def release(self) -> None:
-        await asyncio.to_thread(self.give_back)
+        await run_in_thread(self.give_back)
 
     async def close(self) -> None:
-        await asyncio.to_thread(self.close_now)
+        await run_in_thread(self.close_now)
 
     def close_now(self) -> None:
         """Save the index and close the files. The calling thread waits until this is done."""
@@ -250,6 +264,11 @@ class SqliteStore(SqliteReader):
         with self._database.read_transaction() as connection:
             return read_job_times(connection)
 
+    @cached_property
+    def _own_turn(self) -> asyncio.Lock:
+        """Return the turn of a bank in memory, which no other process can write."""
+        return asyncio.Lock()
+
     def _drop_graph(self) -> None:
         if self._database.path is not None:
             find_graph(self._database.path).remove()
@@ -257,13 +276,31 @@ class SqliteStore(SqliteReader):
     async def _write(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run ``work`` in a thread, in a transaction that is committed at the end."""
+        """Run ``work`` in a thread, in a transaction that is committed at the end.
+
+        If this task is cancelled while the transaction waits for another one, nothing is written. A transaction that
+        has begun is waited for.
+
+        Raises:
+            CommittedThenCancelled: the task was cancelled, and the transaction was committed.
+        """
+        decided = threading.Lock()  # belongs to the transaction that begins, or to the caller that gives up
 
         def write() -> T:
             with self._database.write_transaction() as connection:
+                if not decided.acquire(blocking=False):
+                    raise asyncio.CancelledError
                 return work(connection, *args, **kwargs)
 
-        return await asyncio.to_thread(write)
+        running = start_in_thread(write)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            if not decided.acquire(blocking=False):
+                await _wait_for_end(running)
+                if running.exception() is None:
+                    raise CommittedThenCancelled from None
+            raise
 
     def _commit(self, connection: sqlite3.Connection, changes: Changeset) -> None:
         if changes.items:
@@ -302,12 +339,12 @@ class SqliteStore(SqliteReader):
             require_version(connection, seen)
             check_vectors(vectors, embedder, dimension)
             blobs = [(pack_vector(vector), id_) for id_, vector in vectors]
-            connection.executemany(get_query("set_vector"), blobs)
+            replaced = connection.executemany(get_query("set_vector"), blobs).rowcount
             record_embedder(connection, embedder, dimension)
             connection.execute(get_query("bump_epoch"))
             (items,) = connection.execute(get_query("count_items")).fetchone()
-            if items != len(vectors):
-                raise StaleWrite(f"the bank has {items} items, but there are new vectors for {len(vectors)}")
+            if items != replaced:
+                raise StaleWrite(f"the bank has {items} items, but there are new vectors for {replaced} of them")
         self._drop_graph()
         self._embedder, self._dimension = embedder, dimension
         self._index = self._make_index()
@@ -344,10 +381,10 @@ async def stage_store(folder: Path, *, name: str, embedder: tuple[str, int]) -> 
         name: the name that the bank has in messages.
         embedder: the name of the embedder of its vectors, and their dimension.
     """
-    staging = await asyncio.to_thread(StagingFolder, folder)
+    staging = await run_in_thread(StagingFolder, folder)
     try:
         file = staging.path / "bank"
-        store = await asyncio.to_thread(
+        store = await run_in_thread(
             lambda: open_store(Database(file), name=name, embedder=embedder, graph_from=GRAPH_FROM_ROWS)
         )
         try:
@@ -355,7 +392,7 @@ async def stage_store(folder: Path, *, name: str, embedder: tuple[str, int]) -> 
         finally:
             await store.close()
     finally:
-        await asyncio.to_thread(staging.close)
+        await run_in_thread(staging.close)
 
 
 def _claim_embedder(database: Database, embedder: str, dimension: int) -> tuple[str, int]:
@@ -371,14 +408,21 @@ def _claim_embedder(database: Database, embedder: str, dimension: int) -> tuple[
     return recorded
 
 
+async def _wait_for_end(running: asyncio.Future[T]) -> None:
+    """Wait until a future is done, even if this task is cancelled meanwhile."""
+    while not running.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait((running,))
+
+
 async def _iterate_in_thread(values: Generator[T]) -> AsyncIterator[T]:
     """Yield an iterator's values, each computed in a thread."""
     try:
-        while (value := await asyncio.to_thread(next, values, None)) is not None:
+        while (value := await run_in_thread(next, values, None)) is not None:
             yield value
     finally:
         with suppress(ValueError):  # cancelled while its thread computes a value: it ends after that
-            await asyncio.to_thread(values.close)
+            await run_in_thread(values.close)
 
 
 def _make_receipt(
