@@ -159,6 +159,8 @@ def broken(lines, which, **cells):
         ("message", {"role": "king"}),
         ("message", {"mood": "good"}),
         ("message", {"type": "massage"}),
+        ("message", {"type": ["message"]}),
+        ("message", {"type": {"message": 1}}),
         ("item", {"vector": "%%%"}),
         ("item", {"vector": "AAAA"}),
         ("item", {"vector": "AAAAAA=="}),
@@ -189,6 +191,7 @@ async def test_a_damaged_line_is_named(tmp_path, kind, cells):
     [
         ("hello", MalformedLine),
         ("[1]", MalformedLine),
+        ("[" * 100_000, MalformedLine),
         ("", MalformedLine),
         ('{"text": "x"}', InvalidInput),
         ('{"type": "bank", "format": 9, "bank": "b", "embedder": "e", "dimension": 3}', InvalidInput),

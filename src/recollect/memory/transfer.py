@@ -179,7 +179,7 @@ def _cell(value: object) -> object:
 def _read_value(number: int, line: str) -> tuple[str, object]:
     data = _read_object(number, line)
     name = data.pop("type", None)
-    if name not in _TYPES:
+    if not isinstance(name, str) or name not in _TYPES:
         raise MalformedLine(number, f"type {name!r} is not one of {', '.join(_TYPES)}")
     field, kind = _TYPES[name]
     try:
@@ -209,7 +209,7 @@ def _read_header(first: tuple[int, str]) -> ExportHeader:
 def _read_object(number: int, line: str) -> dict[str, object]:
     try:
         data = json.loads(line)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise MalformedLine(number, f"not JSON ({exc})") from exc
     if not isinstance(data, dict):
         raise MalformedLine(number, "not a JSON object")
