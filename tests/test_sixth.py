@@ -147,7 +147,7 @@ def test_two_packages_cannot_have_one_name(site):
 def _registry(monkeypatch):
     monkeypatch.setattr(registry, "_registered", {})
     point = EntryPoint(name="pointed", value="nowhere:RECIPE", group=GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [point])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point])
 
 
 @pytest.mark.usefixtures("_registry")

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from recollect.domain.receipts import ForgottenReplies
 from recollect.errors import NoModel
 from recollect.models.language import LanguageModel, ModelRole
 from recollect.ports import Consolidator, Retriever
 from recollect.store.protocol import Store, StoreReader
-from recollect.text.quotes import Quotes
+
+if TYPE_CHECKING:
+    from recollect.text.quotes import Quotes
 
 Clock = Callable[[], datetime]
 """Returns the present as an aware datetime."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from pkgutil import resolve_name
+from importlib import import_module
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -52,5 +52,6 @@ class LazyFactory(Generic[T]):
 
     def load(self) -> Factory[T]:
         """Import the factory, and return it."""
-        factory: Factory[T] = resolve_name(self.path)
+        module, _, name = self.path.partition(":")
+        factory: Factory[T] = getattr(import_module(module), name)
         return factory

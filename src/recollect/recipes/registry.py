@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from recollect.errors import InvalidInput
 from recollect.methods.dependencies import LazyFactory
 from recollect.ports import Consolidator
 from recollect.recall.settings import Fusion, RecallSettings
 from recollect.recipes.recipe import Recipe
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "recollect.recipes"
 """The group of entry points for recipes of other packages."""
@@ -125,6 +127,8 @@ def list_recipes() -> tuple[ListedRecipe, ...]:
 
 def _entry_points() -> dict[str, tuple[EntryPoint, ...]]:
     """Return the entry points of other packages by name. Nothing is imported yet."""
+    from importlib.metadata import entry_points  # slow to load, and not needed for a recipe of ours
+
     found: dict[str, tuple[EntryPoint, ...]] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda one: (one.name, one.value)):
         found[point.name] = (*found.get(point.name, ()), point)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from recollect.domain.limits import Limit, find_exceeded_limit
 from recollect.domain.receipts import ForgottenReplies
@@ -21,7 +21,9 @@ from recollect.models.languages.reply_cache import forget_replies, list_cache_fo
 from recollect.models.languages.role_models import choose_for_role
 from recollect.models.languages.unconfigured import UnconfiguredModel, no_model
 from recollect.models.languages.usage_tally import UsageTally, estimate_tokens, open_stream, use_gate
-from recollect.text.quotes import Quotes
+
+if TYPE_CHECKING:
+    from recollect.text.quotes import Quotes
 
 T = TypeVar("T")
 

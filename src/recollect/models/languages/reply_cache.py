@@ -10,10 +10,12 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from recollect.domain.receipts import ForgottenReplies
-from recollect.text.quotes import Quotes
+
+if TYPE_CHECKING:
+    from recollect.text.quotes import Quotes
 
 
 @runtime_checkable
