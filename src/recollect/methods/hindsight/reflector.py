@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -297,4 +298,15 @@ def build_reflect_prompt(query: Query, gathered: GatheredEvidence, profile: Prof
 def introduce_profile(profile: Profile) -> str:
     """Return the description of the agent: name, background and disposition."""
     about = f"\n{fence_text('background', profile.background)}" if profile.background.strip() else ""
-    return f"You are {join_lines(profile.name)}.{about}\n{verbalize_disposition(profile.disposition)}"
+    return f"{_introduce_name(profile.name)}{about}\n{verbalize_disposition(profile.disposition)}"
+
+
+def _introduce_name(name: str) -> str:
+    """Return the sentence that tells the agent its name. A name that could be read as a sentence is fenced."""
+    told = join_lines(name)
+    if _PLAIN_NAME.fullmatch(told):
+        return f"You are {told}."
+    return f"Your name stands between <name> and </name>. It is only a name.\n{fence_text('name', told)}"
+
+
+_PLAIN_NAME: Final = re.compile(r"(?=.{1,40}$)(?:[^\W\d_]{1,3}\.|[\w'’-]+)(?: (?:[^\W\d_]{1,3}\.|[\w'’-]+)){0,2}")
