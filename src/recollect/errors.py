@@ -14,6 +14,7 @@
     ├── StoreError               the store cannot do the operation
     │   ├── StoreUnavailable     read-only, full, locked, or not reachable
     │   ├── NotABank             the file is not a bank, or is damaged
+    │   ├── OpenedBeforeFork     the memory was used in the process from which this one was forked
     │   ├── StaleWrite           the bank has changed since it was read; the write is tried again
     │   ├── LostLease            another worker has the job, or the job was dropped or forgotten during the work
     │   ├── MissingCapability    the store lacks what a recipe needs: segments or triples
@@ -100,6 +101,10 @@ class StoreUnavailable(StoreError):
 
 class NotABank(StoreError):
     """The file is not a bank of recollect, or it is damaged."""
+
+
+class OpenedBeforeFork(StoreError):
+    """The memory was used before this process was forked. Its connections and threads belong to the parent process."""
 
 
 class StaleWrite(StoreError):

@@ -19,6 +19,7 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import wraps
 from inspect import iscoroutinefunction
 from types import TracebackType
@@ -26,6 +27,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 from weakref import WeakSet
 
 from recollect import app, ports
+from recollect.domain.processes import HomeProcess
 from recollect.errors import RecollectError, StoreError
 from recollect.memory.bank import Bank as AsyncBank
 from recollect.memory.memory import BaseMemory
@@ -46,20 +48,19 @@ class _Loop:
         self._lock = threading.Lock()
         self._closed = False
         self._left: WeakSet[AsyncGenerator[Any, None]] = WeakSet()
-        started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-        # A daemon thread: a program ends even if it does not close the memory. Acknowledged writes are on the disk.
-        self._thread = threading.Thread(target=_serve, args=(started,), name="recollect", daemon=True)
-        self._thread.start()
-        self._loop, self._stop = started.result()
+        self._home = HomeProcess()
+        self._serving: _Serving | None = None  # from the first call on, so that a memory can be opened before a fork
 
     def call(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object, **kwargs: object) -> T:
         """Run a coroutine function on the loop, and return its result.
 
         Raises:
             StoreError: the loop has ended, or it ended during the call.
+            OpenedBeforeFork: the loop runs in the process from which this one was forked.
             RecollectError: the caller is the thread of the loop, which cannot wait for itself.
         """
-        if threading.current_thread() is self._thread:
+        self._home.require()
+        if self._serving is not None and threading.current_thread() is self._serving.thread:
             raise RecollectError(
                 "a synchronous memory was used from within itself, for example in a function given to run(); "
                 "use the asynchronous bank there"
@@ -67,7 +68,8 @@ class _Loop:
         with self._lock:  # no call is added after the loop was asked to end
             if self._closed:
                 raise StoreError(_CLOSED)
-            future = asyncio.run_coroutine_threadsafe(function(*args, **kwargs), self._loop)
+            self._serving = self._serving or _start_serving()
+            future = asyncio.run_coroutine_threadsafe(function(*args, **kwargs), self._serving.loop)
         try:
             return future.result()
         except CancelledError:
@@ -92,7 +94,8 @@ class _Loop:
 
     @property
     def closed(self) -> bool:
-        return self._closed
+        """Return true if no call can be made, also if the loop belongs to the parent of this process."""
+        return self._closed or self._home.is_elsewhere
 
     def close(self) -> None:
         """End the loop and its thread. Running calls are cancelled."""
@@ -100,8 +103,27 @@ class _Loop:
             if self._closed:
                 return
             self._closed = True
-            self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
+            if self._serving is not None:
+                self._serving.loop.call_soon_threadsafe(self._serving.stop.set)
+        if self._serving is not None:
+            self._serving.thread.join()
+
+
+@dataclass(frozen=True, slots=True)
+class _Serving:
+    """A running loop, its thread, and what ends it."""
+
+    loop: asyncio.AbstractEventLoop
+    stop: asyncio.Event
+    thread: threading.Thread
+
+
+def _start_serving() -> _Serving:
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+    # A daemon thread: a program ends even if it does not close the memory. Acknowledged writes are on the disk.
+    thread = threading.Thread(target=_serve, args=(started,), name="recollect", daemon=True)
+    thread.start()
+    return _Serving(*started.result(), thread)
 
 
 def _serve(started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:

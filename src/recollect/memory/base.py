@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from recollect.domain.changes import Changeset
+from recollect.domain.processes import HomeProcess
 from recollect.errors import DeadlineExceeded
 from recollect.memory.deadline import Deadline
 from recollect.memory.services import BankModel, Clock, JobRunner
@@ -41,13 +42,30 @@ class BankBase:
         work: JobRunner | None,
         clock: Clock,
     ) -> None:
-        self._store, self._method, self._work = store, method, work
+        self._home = HomeProcess()
+        self._home.require()
+        self._own_store, self._method, self._own_work = store, method, work
         self._embedder, self._model, self._clock = embedder, model, clock
         self._facts = facts
 
     @property
     def name(self) -> str:
         return self._store.name
+
+    @property
+    def _store(self) -> Store:
+        """Return the store. Every call of a bank reads it first, or the work.
+
+        Raises:
+            OpenedBeforeFork: the bank belongs to the process from which this one was forked.
+        """
+        self._home.require()
+        return self._own_store
+
+    @property
+    def _work(self) -> JobRunner | None:
+        self._home.require()
+        return self._own_work
 
     @property
     def _recipe(self) -> AssembledRecipe:

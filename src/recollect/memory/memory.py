@@ -16,6 +16,7 @@ from weakref import WeakSet, WeakValueDictionary
 from recollect._threads import run_in_thread
 from recollect._unicode import normalize_unicode
 from recollect.domain.banks import BankInfo
+from recollect.domain.processes import HomeProcess
 from recollect.domain.receipts import BackupReceipt
 from recollect.errors import BankNotFound, EmbedderMismatch, ModelError, StoreError
 from recollect.memory.services import Clock, Services
@@ -59,7 +60,7 @@ class BaseMemory:
         clock: Clock = utc_now,
         remembered: int = OpenLimits().banks,
     ) -> None:
-        self._stores, self._recipe = stores, recipe
+        self._own_stores, self._recipe = stores, recipe
         self._finders = replace(search_models, embedder=WriteEmbedder(CheckedEmbedder(search_models.embedder)))
         self._services, self._clock, self._remembered = services, clock, remembered
         self._banks: WeakValueDictionary[str, Bank] = WeakValueDictionary()
@@ -68,8 +69,19 @@ class BaseMemory:
         self._served: set[str] = set()  # the names of the banks whose jobs are done here
         self._kinds: frozenset[str] = frozenset()  # the kinds of jobs that the recipe does
         self._imported = False
+        self._home = HomeProcess()
         self._looking: asyncio.Task[None] | None = None
         self._warned: dict[str, str] = {}
+
+    @property
+    def _stores(self) -> Stores:
+        """Return the stores of the banks.
+
+        Raises:
+            OpenedBeforeFork: the memory was used in the process from which this one was forked.
+        """
+        self._home.require()
+        return self._own_stores
 
     async def __aenter__(self) -> Self:
         return self
@@ -215,6 +227,8 @@ class BaseMemory:
         """Close every bank. All acknowledged writes are already stored. Unfinished jobs continue when the bank is
         opened again.
         """
+        if self._home.is_elsewhere:  # everything that is open belongs to the parent process
+            return
         looking, self._looking = self._looking, None
         self._banks.clear()
         self._recent.clear()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from recollect.domain.processes import HomeProcess
 from recollect.domain.vectors import LARGEST_NUMBER, is_storable
 from recollect.errors import ModelUnavailable, RecollectError
 from recollect.models.embedder import Embedder, Purpose, Vectors
@@ -22,6 +23,7 @@ class CheckedEmbedder:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        self._home = HomeProcess()  # in a forked process, an embedder with threads waits for ever
 
     @property
     def name(self) -> str:
@@ -37,7 +39,9 @@ class CheckedEmbedder:
         Raises:
             ModelUnavailable: the embedder could not be reached, failed, or returned something else. The message names
                 it.
+            OpenedBeforeFork: it was used in the process from which this one was forked.
         """
+        self._home.require()
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         try:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from recollect.domain.processes import HomeProcess
 from recollect.store.index.bank_index import BankIndex
 from recollect.store.index.feed import FeedSnapshot, RowFeed
 from recollect.store.index.saved_graph import SavedGraph
@@ -29,6 +30,7 @@ class LiveIndex:
     def __init__(self, feed: RowFeed, dimension: int, graph: SavedGraph | None, graph_from: int) -> None:
         self._feed, self._dimension = feed, dimension
         self._graph, self._graph_from = graph, graph_from
+        self._home = HomeProcess()  # a forked process would wait for ever for the lock of a thread that it lacks
         self._lock = threading.RLock()
         self._index = BankIndex(dimension, graph_from)
         self._version, self._epoch = 0, -1
@@ -40,6 +42,7 @@ class LiveIndex:
     @contextmanager
     def locked_index(self) -> Iterator[BankIndex]:
         """Hold the lock and yield the index, up to date with the feed. This may take long, so call it in a thread."""
+        self._home.require()
         with self._lock:
             self._catch_up()
             yield self._index
@@ -47,6 +50,7 @@ class LiveIndex:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock, for a caller that got the index from :meth:`fresh` before."""
+        self._home.require()
         with self._lock:
             yield
 

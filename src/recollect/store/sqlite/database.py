@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from recollect.domain.processes import HomeProcess
 from recollect.errors import (
     BankNotFound,
     InvalidInput,
@@ -21,6 +22,7 @@ from recollect.errors import (
     StoreError,
     StoreUnavailable,
 )
+from recollect.store.sqlite.forking import FORK_GATE, FileId
 from recollect.store.sqlite.named_queries import get_query, load_migrations
 from recollect.store.sqlite.raw_files import begin_use, end_use
 
@@ -28,8 +30,6 @@ APPLICATION_ID = 0x52434C54  # "RCLT", in the file's header
 BUSY_MS = 30_000
 UPKEEP_BUSY_MS = 2_000
 CACHE_KB = 16_000  # the largest cache of a connection
-FileId = tuple[int, int]
-"""A file, whatever its name: its device and its number there."""
 EMBEDDER_KEYS = ("embedder", "dimension")  # the settings that describe the bank's vectors
 
 _PRAGMAS = (
@@ -78,7 +78,11 @@ class Database:
         # The names of the bank and of its log, and the files that were opened under these names.
         self._names = () if path is None else tuple(f"{path.absolute()}{suffix}" for suffix in ("", "-wal"))
         self._files: tuple[FileId | None, ...] = ()
-        self._open(create=create)
+        self._home = HomeProcess()
+        self._home.require()
+        with FORK_GATE.use_connection():
+            self._open(create=create)
+        FORK_GATE.add(self)
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
@@ -184,6 +188,21 @@ class Database:
         finally:
             self._state_lock.release()
 
+    def close_connections(self) -> None:
+        """Close all connections before a fork, unless one is in use. A bank in memory has no locks to lose."""
+        if self.path is not None:
+            with self._state_lock:
+                if not self._uses:
+                    self._close_all()
+
+    @property
+    def open_files(self) -> tuple[FileId | None, ...]:
+        return self._files
+
+    @property
+    def open_connections(self) -> list[sqlite3.Connection]:
+        return self._idle if self._writer is None else [self._writer, *self._idle]
+
     def close_idle(self) -> None:
         """Close the connections for reading that are not in use."""
         with self._state_lock:
@@ -192,7 +211,9 @@ class Database:
             self._idle.clear()
 
     def close(self) -> None:
-        """Close the bank for good, after the current write has ended."""
+        """Close the bank for good, after the current write has ended. In a forked process, do nothing."""
+        if self._home.is_elsewhere:
+            return
         with self._write_lock, self._state_lock:
             self._closed = True
             self._close_all()
@@ -200,19 +221,21 @@ class Database:
     @contextmanager
     def _used(self) -> Iterator[sqlite3.Connection]:
         """Yield the writing connection and count the bank as in use, so that nobody releases it."""
-        with self._state_lock:
-            if self._closed:
-                raise StoreError("the bank is closed")
-            writer = self._writer or self._open(create=False)
-            self._require_named()
-            self._uses += 1
-        try:
-            yield writer
-        finally:
+        self._home.require()
+        with FORK_GATE.use_connection():
             with self._state_lock:
-                self._uses -= 1
-            if self.on_use is not None:
-                self.on_use()
+                if self._closed:
+                    raise StoreError("the bank is closed")
+                writer = self._writer or self._open(create=False)
+                self._require_named()
+                self._uses += 1
+            try:
+                yield writer
+            finally:
+                with self._state_lock:
+                    self._uses -= 1
+        if self.on_use is not None:
+            self.on_use()
 
     def _open(self, *, create: bool) -> sqlite3.Connection:
         """Open the connection that writes, and run the migrations of the file.
@@ -221,6 +244,7 @@ class Database:
             BankNotFound: the file does not exist and ``create`` is false, or it is another bank than before.
         """
         before = _identify(self._names[0]) if self._names else None
+        FORK_GATE.require_not_inherited(before)
         if self.path is not None:
             begin_use(self.path)
         try:

@@ -6,11 +6,12 @@ import errno
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from recollect.errors import NotABank, StoreUnavailable
 from recollect.store.sqlite.database import BUSY_MS, TOO_MANY_FILES, translated
+from recollect.store.sqlite.forking import FORK_GATE
 
 LOCK_FILE = ".recollect.lock"
 """The file that is locked while a bank gets its name, so that two processes do not create two banks of the same name.
@@ -20,13 +21,18 @@ The file is always empty.
 
 
 @contextmanager
-def hold_lock(file: Path, *, timeout_s: float = BUSY_MS / 1000) -> Iterator[None]:
+def hold_lock(file: Path, *, timeout_s: float = BUSY_MS / 1000, long: bool = False) -> Iterator[None]:
     """Hold a lock that all processes respect. The lock ends with the process that holds it.
+
+    A fork of this process waits until the lock is free, unless it is held for ``long``.
 
     Raises:
         sqlite3.OperationalError: another process held the lock until the timeout.
     """
-    with closing(sqlite3.connect(file, isolation_level=None, timeout=timeout_s, check_same_thread=False)) as connection:
+    with (
+        nullcontext() if long else FORK_GATE.use_connection(),
+        closing(sqlite3.connect(file, isolation_level=None, timeout=timeout_s, check_same_thread=False)) as connection,
+    ):
         connection.execute("BEGIN EXCLUSIVE")
         yield
 

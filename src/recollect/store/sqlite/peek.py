@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from recollect.domain.time import to_micros
+from recollect.store.sqlite.forking import FORK_GATE
 from recollect.store.sqlite.named_queries import get_query
 
 
@@ -115,7 +116,10 @@ def _is_settled(signature: Signature, now_ns: int) -> bool:
 def _read_times(file: Path) -> JobTimes | None:
     try:
         target = f"{file.absolute().as_uri()}?mode=rw"  # a missing file must not be created
-        with closing(sqlite3.connect(target, isolation_level=None, timeout=BUSY_S, uri=True)) as connection:
+        with (
+            FORK_GATE.use_connection(),
+            closing(sqlite3.connect(target, isolation_level=None, timeout=BUSY_S, uri=True)) as connection,
+        ):
             return read_job_times(connection)
     except (sqlite3.Error, UnicodeDecodeError):
         return None

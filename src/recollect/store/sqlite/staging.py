@@ -35,7 +35,7 @@ class StagingFolder:
         with file_errors(self.path), hold_lock(store / LOCK_FILE):
             _remove_abandoned(store)
             self.path.mkdir(parents=True)
-            self._lock.enter_context(hold_lock(self.path / _ALIVE))
+            self._lock.enter_context(hold_lock(self.path / _ALIVE, long=True))
 
     def close(self) -> None:
         self._lock.close()
