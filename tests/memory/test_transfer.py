@@ -11,6 +11,7 @@ from recollect import Memory, Message, Role
 from recollect.domain.changes import Changeset
 from recollect.domain.items import IndexedItem, Item, ItemKind
 from recollect.errors import BankNotFound, EmbedderMismatch, InvalidInput, MalformedLine, ModelUnavailable
+from recollect.store.sqlite.store import SqliteStore
 from recollect.testing.models import HashEmbedder
 
 AT = datetime(2024, 5, 1, 9, tzinfo=timezone(timedelta(hours=-7)))
@@ -311,6 +312,24 @@ async def test_what_is_written_during_a_rebuild_is_not_left_behind(tmp_path, wri
         rebuilt = await new.rebuild("bank")
         found = {e.id for e in (await rebuilt.recall("Meanwhile")).evidence}
         assert found >= {f"turn:0:n{number}" for number in range(writes)}
+
+
+async def test_what_is_forgotten_during_a_rebuild_is_left_out(tmp_path, monkeypatch):
+    async with opened(tmp_path) as old, Memory.open(tmp_path, embedder=HashEmbedder(32)) as new:
+        bank = await old.bank("bank")
+        await bank.retain([Message(id="a", text="I like tea."), Message(id="b", text="I like rum.")], session="s")
+        read, forgotten = SqliteStore.messages, []
+
+        async def messages(self, ids=None):
+            """The items have been read, and their messages have not."""
+            if not forgotten:
+                forgotten.extend((await bank.forget(messages="a")).messages)
+            return await read(self, ids)
+
+        monkeypatch.setattr(SqliteStore, "messages", messages)
+        rebuilt = await new.rebuild("bank")
+        assert forgotten == ["a"]
+        assert [e.sources for e in (await rebuilt.recall("I like")).evidence] == [("b",)]
 
 
 async def test_a_rebuild_ends_though_another_process_never_stops_writing(tmp_path):

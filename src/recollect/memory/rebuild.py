@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.items import Item
+from recollect.errors import StaleWrite
 from recollect.models.embedder import Embedder
 from recollect.retain.embed import embed_items
 from recollect.store.commit_retry import write_in_turn
@@ -54,5 +55,15 @@ async def embed_anew(store: Store, embedder: Embedder) -> None:
 async def _embed_into(vectors: Vectors, items: list[Item], store: Store, embedder: Embedder) -> None:
     for start in range(0, len(items), _BATCH):
         batch = items[start : start + _BATCH]
-        embedded = await embed_items(batch, store, embedder)
-        vectors.update(zip((item.id for item in batch), embedded, strict=True))
+        vectors.update(await _embed_present(batch, store, embedder))
+
+
+async def _embed_present(items: list[Item], store: Store, embedder: Embedder) -> Vectors:
+    """Return the vectors of the items that are still there. Others may forget messages of them meanwhile."""
+    while True:
+        try:
+            embedded = await embed_items(items, store, embedder)
+        except StaleWrite:
+            items = await store.items([item.id for item in items])
+        else:
+            return dict(zip((item.id for item in items), embedded, strict=True))
