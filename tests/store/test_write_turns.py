@@ -35,7 +35,7 @@ async def other_process(bank):
 
 async def first_in_line(bank):
     """Wait until somebody is at the head of the line."""
-    file = turns._open_once(bank.parent.absolute() / TURNS_FILE, os.getpid())
+    file = turns.find_lock_file(bank.parent.absolute() / TURNS_FILE, os.getpid())
     head, _ = turns._find_places(bank.name)
     while file.try_lock(head):
         file.unlock(head)

@@ -173,7 +173,8 @@ class ToyStore:
         for session in sessions:
             said = [m.position for m in self._tables.messages.values() if m.session == session]
             last = max((t for t in turns if t.session == session), key=lambda turn: turn.order, default=None)
-            ends[session] = SessionEnd(messages=max(said, default=-1) + 1, last=last)
+            parts = tuple(self._tables.messages[id_] for id_ in (last.sources if last else ()))
+            ends[session] = SessionEnd(messages=max(said, default=-1) + 1, last=last, last_messages=parts)
         kept = {id_: self._tables.messages[id_] for id_ in messages if id_ in self._tables.messages}
         known = {
             "author": self._tables.author,

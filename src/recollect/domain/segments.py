@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from recollect.domain.messages import StoredMessage
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
@@ -43,3 +45,14 @@ class Stream:
     number: int = 0
     tokens: int = 0
     last: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Windowing:
+    """The state of the windowing: the stream, if any message was windowed yet, its open windows, and the messages that
+    were stored after the last windowed one, in the order in which they were stored.
+    """
+
+    stream: Stream | None = None
+    windows: tuple[Segment, ...] = ()
+    unsegmented: tuple[StoredMessage, ...] = ()

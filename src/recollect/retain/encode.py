@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,9 @@ from recollect.text.tokens import count_all
 Floats = NDArray[np.float32]
 Nearest = list[list[tuple[str, float]]]
 
+T = TypeVar("T")
+
+_FEW_TURNS, _FEW_CHARACTERS = 4, 600
 _ROLES = frozenset({"user", "assistant", "system", "tool"})
 
 
@@ -75,7 +79,7 @@ class TurnEncoder:
         stored = _make_messages(messages, session, known, now)
         if not stored:
             return Changeset()
-        turns = group_turns(stored, last=await _restore_last_turn(known, session, reader))
+        turns = group_turns(stored, last=_restore_last_turn(known, session))
         changes = replace(
             await self._derive(turns, known, reader),
             sessions=(Session(id=session, started=min(message.at for message in stored)),),
@@ -114,7 +118,7 @@ class TurnEncoder:
         known = await reader.look_up(sorted({message.session for message in messages}), [])
         turns: list[Turn] = []
         for run in _split_runs(messages):
-            last = await _restore_last_turn(known, run[0].session, reader)
+            last = _restore_last_turn(known, run[0].session)
             follows = last is not None and last.parts[-1].message.position + 1 == run[0].position
             turns += group_turns(run, last=last if follows else None)
         return await self._add_windows(await self._derive(turns, known, reader), known, reader)
@@ -145,11 +149,11 @@ class TurnEncoder:
         # Embedding spends most of its time outside Python or waits for a server. Texts are read meanwhile.
         vectors, extracted = await asyncio.gather(
             embed_turns(turns, self._embedder),
-            run_in_thread(lambda: [extract_turn(turn, directory, people) for turn in turns]),
+            _run_beside(turns, lambda: [extract_turn(turn, directory, people) for turn in turns]),
         )
         links = self._settings.links
         nearest = await reader.nearest(vectors, links.semantic + 1, links.semantic_threshold)
-        items = await run_in_thread(_make_items, turns, extracted)
+        items = await _run_beside(turns, lambda: _make_items(turns, extracted))
         indexed = [
             IndexedItem(item=item, vector=vector, terms=entry.terms, asks=entry.asks)
             for item, entry, vector in zip(items, extracted, vectors, strict=True)
@@ -158,7 +162,7 @@ class TurnEncoder:
         return Changeset(
             author=self._names.propose_change(resolution),
             items=tuple(indexed),
-            links=await self._make_links(indexed, nearest, resolution, known, reader),
+            links=await self._make_links(turns, indexed, nearest, resolution, known, reader),
             entities=resolution.entities,
             mentions=resolution.mentions,
             merges=resolution.merges,
@@ -166,6 +170,7 @@ class TurnEncoder:
 
     async def _make_links(
         self,
+        turns: Sequence[Turn],
         indexed: Sequence[IndexedItem],
         nearest: Nearest,
         resolution: Resolution,
@@ -176,21 +181,28 @@ class TurnEncoder:
         # A turn that is answered later is stored already. Its older version must not take the place of another turn.
         again = {entry.item.id for entry in indexed}
         entities = sorted({mention.entity for mention in resolution.mentions})
-        recent = await reader.recent_mentions(entities, settings.entity + 1)
+        recent = await reader.recent_mentions(entities, settings.entity + 1) if entities else {}
         before = sorted((item for item in known.recent_items if item.id not in again), key=lambda item: item.mentioned)
-        return await run_in_thread(
+        return await _run_beside(
+            turns,
             lambda: (
                 *make_temporal_links([entry.item for entry in indexed], before, settings),
                 *make_semantic_links(indexed, nearest, settings),
                 *make_entity_links(resolution.mentions, recent, settings),
-            )
+            ),
         )
 
 
-async def _restore_last_turn(known: Lookup, session: str, reader: StoreReader) -> Turn | None:
+def _restore_last_turn(known: Lookup, session: str) -> Turn | None:
     """Return the last turn of a session, because an answer may still join it."""
     end = known.session_ends[session]
-    return restore_turn(end.last, await reader.messages(end.last.sources)) if end.last else None
+    return restore_turn(end.last, end.last_messages) if end.last else None
+
+
+async def _run_beside(turns: Sequence[Turn], work: Callable[[], T]) -> T:
+    """Do work on turns: in a thread, or at once if there is so little of it that a thread would cost more."""
+    few = len(turns) <= _FEW_TURNS and sum(len(turn.text) for turn in turns) <= _FEW_CHARACTERS
+    return work() if few else await run_in_thread(work)
 
 
 def _split_runs(messages: Sequence[StoredMessage]) -> list[list[StoredMessage]]:

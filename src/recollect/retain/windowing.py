@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
 
+from recollect._threads import run_in_thread
 from recollect.domain.messages import StoredMessage
-from recollect.domain.segments import Segment, Stream
+from recollect.domain.segments import Segment, Stream, Windowing
 from recollect.retain.segments import SegmentSettings, count_line_tokens
 from recollect.store.capabilities import SegmentReader
 from recollect.text.windows import count_started_windows, find_crossings, list_open_windows
+
+_FEW_MESSAGES: Final = 16  # so many are planned at once, because a thread would cost more than the work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +42,24 @@ async def window_messages(
     Return ``None`` if there are none. The contents of windows are read only if a window is sealed. If the settings have
     changed, the open windows are sealed as they are, and windows of the new length begin.
     """
-    fresh = (*await reader.unsegmented(), *messages)
+    before = await reader.windowing(lambda stream: _list_open(stream) if stream else [])
+    fresh = (*before.unsegmented, *messages)
     if not fresh:
         return None
-    stood = await reader.stream() or Stream(length=settings.length, overlap=settings.overlap)
-    there = {segment.number: segment for segment in await reader.segments(_list_open(stood))}
+    plan = partial(_plan_windows, fresh, before, settings)
+    changed, after = await run_in_thread(plan) if len(fresh) > _FEW_MESSAGES else plan()
+    there = {segment.number for segment in before.windows}
+    numbers = [one.number for one in changed if one.is_sealed and one.number in there]
+    kept = await reader.segment_messages(numbers) if numbers else {}
+    return WindowChanges(segments=changed, stream=after, sealed=_collect_sealed(changed, kept, fresh))
+
+
+def _plan_windows(
+    fresh: Sequence[StoredMessage], before: Windowing, settings: SegmentSettings
+) -> tuple[tuple[Segment, ...], Stream]:
+    """Return the windows that change when messages are added, and the stream after them."""
+    stood = before.stream or Stream(length=settings.length, overlap=settings.overlap)
+    there = {segment.number: segment for segment in before.windows}
     stream, ended = (
         (stood, ()) if _has_same_windows(stood, settings) else _restart_stream(stood, settings, there.values())
     )
@@ -51,9 +69,7 @@ async def window_messages(
         [(message.id, count) for message, count in zip(fresh, counts, strict=True)],
         _fill_missing(_list_open(stream), there, fresh[0]),
     )
-    changed = (*ended, *(segment for segment in windows if there.get(segment.number) != segment))
-    kept = await reader.segment_messages([one.number for one in changed if one.is_sealed and one.number in there])
-    return WindowChanges(segments=changed, stream=after, sealed=_collect_sealed(changed, kept, fresh))
+    return (*ended, *(segment for segment in windows if there.get(segment.number) != segment)), after
 
 
 def advance_stream(

@@ -7,7 +7,7 @@ asks for the capability with ``require_segments`` or ``require_triples``. If the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -16,7 +16,7 @@ from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import LinkKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import Scope
-from recollect.domain.segments import Segment, Stream
+from recollect.domain.segments import Segment, Stream, Windowing
 from recollect.domain.triples import Aggregation, Ordering, TriplePattern
 from recollect.errors import MissingCapability
 from recollect.store.protocol import Capability, StoreReader
@@ -28,6 +28,13 @@ class SegmentReader(StoreReader, Protocol):
 
     async def stream(self) -> Stream | None:
         """Return the state of the windowing, or ``None`` if no message was put into a window yet."""
+        ...
+
+    async def windowing(self, open_windows: Callable[[Stream | None], Sequence[int]]) -> Windowing:
+        """Return the state of the windowing at one moment.
+
+        ``open_windows`` returns the numbers of the windows to return, from the stream.
+        """
         ...
 
     async def unsegmented(self) -> list[StoredMessage]:

@@ -29,10 +29,14 @@ from recollect.store.search import Search
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnd:
-    """The end of a session: its number of messages, and its last turn, because an answer may still join that turn."""
+    """The end of a session: its number of messages, and its last turn, because an answer may still join that turn.
+
+    ``last_messages`` are the messages of that turn in their order.
+    """
 
     messages: int = 0
     last: Item | None = None
+    last_messages: tuple[StoredMessage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

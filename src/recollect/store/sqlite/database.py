@@ -154,6 +154,11 @@ class Database:
         return len(self._idle)
 
     @property
+    def has_idle_reader(self) -> bool:
+        """Return true if a short reading can begin without opening a file and without waiting for a write."""
+        return self.path is not None and self._writer is not None and bool(self._idle)
+
+    @property
     def cached_bytes(self) -> int:
         """Return the largest amount of memory that the open connections may take."""
         if self.path is None or self._writer is None:

@@ -19,6 +19,11 @@ class Releasable(Protocol):
     """A bank that can release what it holds open, and opens it again when it is used next."""
 
     @property
+    def extent(self) -> tuple[int, int]:
+        """Return the rows of its index and the number of its connections. ``held_bytes`` changes with these."""
+        ...
+
+    @property
     def held_bytes(self) -> int:
         """Return the approximate amount of memory that its index and caches take."""
         ...
@@ -43,6 +48,7 @@ class OpenBanks:
     def __init__(self, limits: OpenLimits) -> None:
         self._limits = limits
         self._lock = threading.Lock()
+        self._last: tuple[Releasable, tuple[int, int]] | None = None  # the bank used last, as it was then
         self._sizes: OrderedDict[Releasable, int] = OrderedDict()  # the bank that was used longest ago comes first
 
     def __len__(self) -> int:
@@ -50,7 +56,11 @@ class OpenBanks:
 
     def used(self, bank: Releasable) -> None:
         """Record that a bank was used just now. Close other banks if the limits are exceeded."""
+        extent = bank.extent
+        if self._last == (bank, extent):
+            return
         with self._lock:
+            self._last = bank, extent
             self._sizes[bank] = bank.held_bytes
             self._sizes.move_to_end(bank)
         self._close_readers()
@@ -64,6 +74,7 @@ class OpenBanks:
         """Record that a bank is closed."""
         with self._lock:
             self._sizes.pop(bank, None)
+            self._last = None
 
     def _one_too_many(self, passed: set[Releasable]) -> Releasable | None:
         """Return the bank to close next, if the limits are exceeded and a bank is left that was not asked yet."""

@@ -20,7 +20,7 @@ from recollect.domain.items import Item, ItemKind
 from recollect.domain.links import LinkKind
 from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import NO_VECTORS, Scope, SearchProbe
-from recollect.domain.segments import Segment, Stream
+from recollect.domain.segments import Segment, Stream, Windowing
 from recollect.domain.signals import Weights
 from recollect.domain.triples import Aggregation, Ordering, TriplePattern
 from recollect.errors import StoreUnavailable
@@ -43,6 +43,7 @@ from recollect.store.sqlite.segments import (
     read_segments_by_message,
     read_stream,
     read_unsegmented,
+    read_windowing,
 )
 from recollect.store.sqlite.vector_rows import unpack_vectors
 from recollect.store.sqlite.write import find_numbers
@@ -90,6 +91,9 @@ class SqliteReader:
         return self._dimension
 
     async def version(self) -> int:
+        if self._database.has_idle_reader:  # this takes less time than passing it to a thread
+            with self._database.read_transaction() as connection:
+                return read_state(connection)[0]
         return await self._run_reading(lambda connection: read_state(connection)[0])
 
     async def speakers(self) -> tuple[str, ...]:
@@ -134,6 +138,9 @@ class SqliteReader:
 
     async def stream(self) -> Stream | None:
         return await self._run_reading(read_stream)
+
+    async def windowing(self, open_windows: Callable[[Stream | None], Sequence[int]]) -> Windowing:
+        return await self._run_reading(read_windowing, open_windows)
 
     async def unsegmented(self) -> list[StoredMessage]:
         return await self._run_reading(read_unsegmented)
@@ -304,15 +311,20 @@ class SqliteReader:
                 (count,) = connection.execute(get_query("message_count"), bounds).fetchone()
                 counts[session] = count, last[0] if last else None
             recent = [seq for (seq,) in connection.execute(get_query("recent_turns"), {"limit": _RECENT})]
-            kept = connection.execute(get_query("messages_by_id"), (json.dumps(list(messages)),)).fetchall()
-        loaded = load_items(self._database, [last for _, last in counts.values() if last is not None])
-        last_of = {item.session: item for _, item in loaded}
+            ends = [last for _, last in counts.values() if last is not None]
+            items = dict(loaded_items(connection, list(dict.fromkeys([*ends, *recent]))))
+            last_of = {items[seq].session: items[seq] for seq in ends if seq in items}
+            wanted = {*messages, *(source for item in last_of.values() for source in item.sources)}
+            rows = connection.execute(get_query("messages_by_id"), (json.dumps(list(wanted)),)).fetchall()
+        kept = {message.id: message for message in map(read_message, rows)}
         return Lookup(
             version=version,
             author=author,
-            session_ends={s: SessionEnd(messages=count, last=last_of.get(s)) for s, (count, _) in counts.items()},
-            stored={message.id: message for message in map(read_message, kept)},
-            recent_items=tuple(item for _, item in load_items(self._database, recent)),
+            session_ends={
+                session: _make_session_end(count, last_of.get(session), kept) for session, (count, _) in counts.items()
+            },
+            stored={id_: kept[id_] for id_ in messages if id_ in kept},
+            recent_items=tuple(items[seq] for seq in recent if seq in items),
         )
 
     def _read_entity_tables(self) -> EntityTables:
@@ -339,6 +351,11 @@ class SqliteReader:
         with self._database.read_transaction() as connection:
             numbers = find_numbers(connection, "seq_of_items", ids)
         return [item for _, item in load_items(self._database, [numbers[id_] for id_ in ids if id_ in numbers])]
+
+
+def _make_session_end(count: int, last: Item | None, kept: Mapping[str, StoredMessage]) -> SessionEnd:
+    sources = () if last is None else tuple(kept[source] for source in last.sources if source in kept)
+    return SessionEnd(messages=count, last=last, last_messages=sources)
 
 
 def _file_size(file: Path) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
 from recollect.domain.messages import StoredMessage
-from recollect.domain.segments import Segment, Stream
+from recollect.domain.segments import Segment, Stream, Windowing
 from recollect.store.forget_plan import SplitSegment
+from recollect.store.sqlite.fetch import fetch_slices
 from recollect.store.sqlite.named_queries import get_query
 from recollect.store.sqlite.rows import Row, read_message, reports_damage
 
@@ -62,7 +63,16 @@ def read_segments_by_message(connection: sqlite3.Connection, messages: Iterable[
 
 def read_unsegmented(connection: sqlite3.Connection) -> list[StoredMessage]:
     """Return the messages that were not windowed yet."""
-    return [read_message(row) for row in connection.execute(get_query("unsegmented"))]
+    slices = fetch_slices(connection.execute(get_query("unsegmented")))
+    return [read_message(row) for rows in slices for row in rows]
+
+
+def read_windowing(connection: sqlite3.Connection, open_windows: Callable[[Stream | None], Sequence[int]]) -> Windowing:
+    """Return the stream, the windows that ``open_windows`` names, and the messages that were not windowed yet."""
+    stream = read_stream(connection)
+    numbers = open_windows(stream)
+    windows = read_segments(connection, numbers) if numbers else []
+    return Windowing(stream=stream, windows=tuple(windows), unsegmented=tuple(read_unsegmented(connection)))
 
 
 def read_messages_by_segment(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, list[StoredMessage]]:

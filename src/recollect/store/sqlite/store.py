@@ -246,6 +246,11 @@ class SqliteStore(SqliteReader):
         return True
 
     @property
+    def extent(self) -> tuple[int, int]:
+        """Return the rows of the index and the number of idle connections."""
+        return len(self._index.live), self._database.idle
+
+    @property
     def held_bytes(self) -> int:
         """Return the approximate amount of memory that the index and the caches take."""
         return len(self._index.live) * (BYTES_OF_VALUE * self._dimension + BYTES_OF_ROW) + self._database.cached_bytes

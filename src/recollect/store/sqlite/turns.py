@@ -8,6 +8,7 @@ for the turn. The writer that ends its turn must go to the end of the line if it
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import random
 import threading
@@ -24,6 +25,8 @@ try:
 except ImportError:  # Windows: processes are not ordered there. A write that lost tries again.
     fcntl = None  # type: ignore[assignment]
 
+_log = logging.getLogger(__name__)
+
 TURNS_FILE: Final = ".recollect.turns"
 """The file in a folder of banks whose bytes are locked: two for each bank, beyond its end. The file is always empty."""
 
@@ -38,14 +41,15 @@ _HEAD, _TURN = 0, 1
 
 
 class LockFile:
-    """Locks bytes of a file, without waiting.
+    """Locks bytes of a file, without waiting. The file is open as long as a byte is locked.
 
     There is one object for a file in a process, because the system does not distinguish the holders within a process,
     and releases all their locks when one of them closes the file.
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._path = path
+        self._file: int | None = None
         self._held: set[int] = set()
         self._lock = threading.Lock()
 
@@ -55,13 +59,16 @@ class LockFile:
             if place in self._held:
                 return False
             try:
+                if self._file is None:
+                    self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
                 fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-            except BlockingIOError:
-                return False
-            except PermissionError:  # what some systems say in the same case
-                return False
-            except OSError:  # a file system without locks: the processes are not ordered
-                pass
+            except (BlockingIOError, PermissionError) as exc:  # some systems say the latter
+                if self._file is not None:
+                    self._close_unused()
+                    return False
+                _log.debug("the processes that write %s have no order: %s", self._path.parent, exc)
+            except OSError as exc:  # a folder that cannot be written, or a file system without locks
+                _log.debug("the processes that write %s have no order: %s", self._path.parent, exc)
             self._held.add(place)
             return True
 
@@ -69,8 +76,15 @@ class LockFile:
         """Release one byte."""
         with self._lock:
             self._held.discard(place)
-            with suppress(OSError):
-                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place)
+            if self._file is not None:
+                with suppress(OSError):
+                    fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place)
+                self._close_unused()
+
+    def _close_unused(self) -> None:
+        if not self._held and self._file is not None:
+            os.close(self._file)
+            self._file = None
 
 
 @asynccontextmanager
@@ -80,10 +94,10 @@ async def hold_turn(bank: Path) -> AsyncIterator[None]:
     Nobody waits long: a process that was stopped in its turn must not stop the others. A write needs no turn to be
     right. If the folder cannot be written, or the system has no locks, every writer has its turn at once.
     """
-    file = None if fcntl is None else _open_once(bank.parent.absolute() / TURNS_FILE, os.getpid())
-    if file is None:
+    if fcntl is None:
         yield
         return
+    file = find_lock_file(bank.parent.absolute() / TURNS_FILE, os.getpid())
     head, turn = _find_places(bank.name)
     began = time.monotonic()
     has_turn = False
@@ -120,9 +134,6 @@ def _find_places(name: str) -> tuple[int, int]:
 
 
 @cache
-def _open_once(path: Path, process: int) -> LockFile | None:
-    """Return the file of this process. A forked process has none of the locks of its parent, so it opens its own."""
-    try:
-        return LockFile(path)
-    except OSError:
-        return None
+def find_lock_file(path: Path, process: int) -> LockFile:
+    """Return the one object for a file in a process. A forked process has none of the locks of its parent."""
+    return LockFile(path)
