@@ -250,6 +250,7 @@ class Bank(_Facade[AsyncBank]):
     export = _make_iterating(AsyncBank.export)
     import_ = _make_blocking(AsyncBank.import_)
     rebuild = _make_blocking(AsyncBank.rebuild)
+    accept_losses = _make_blocking(AsyncBank.accept_losses)
     encode_missing = _make_blocking(AsyncBank.encode_missing)
     backfill = _make_blocking(AsyncBank.backfill)
     calibrate = _make_blocking(AsyncBank.calibrate)

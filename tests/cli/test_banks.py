@@ -1,4 +1,6 @@
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -164,3 +166,21 @@ def test_a_bank_is_backed_up_and_restored(cli, filled, tmp_path):
         assert "is not replaced" in done.err
     assert cli("restore", "nothing").code == 1
     assert cli("backup", "nobody", "three.backup").code == 1
+
+
+def test_a_bank_without_its_log_says_so_until_that_is_accepted(cli, filled):
+    (filled / "copy.bank").write_bytes((filled / "default.bank").read_bytes())
+    with closing(sqlite3.connect(filled / "copy.bank", isolation_level=None)) as connection:
+        connection.execute("UPDATE file_state SET in_use = 1")  # as in a file that was copied while it was open
+    assert not (filled / "copy.bank-wal").exists()
+    done = cli("recall", "Toby", "--bank", "copy")
+    assert done.code == 0
+    assert "the bank is not complete: the newest writes may be missing" in done.err
+    assert "bank copy: the newest writes may be missing" in cli("banks").err
+    assert cli("recall", "Toby", "--bank", "copy", "--json").json()["receipt"]["losses"]
+    assert cli("banks", "--accept-losses", "copy", "--drop", "copy").code == 2
+    assert cli("banks", "--accept-losses", "copy").out == "accepted what bank copy lacks\n"
+    assert cli("banks", "--accept-losses", "copy", "--json").json() == {"accepted": "copy"}
+    assert cli("banks", "--accept-losses", "nobody").code == 1
+    assert "missing" not in cli("banks").err
+    assert "not complete" not in cli("recall", "Toby", "--bank", "copy").err

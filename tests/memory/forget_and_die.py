@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 
-from recollect import Memory
+from recollect import Memory, Profile
 from recollect.store.sqlite import forget, scrub, store
 from recollect.testing.models import HashEmbedder
 
@@ -27,7 +27,9 @@ async def main(folder: str, moment: str, *messages: str) -> None:
         folds = iter([scrub._fold_log])
         scrub._fold_log = lambda connection: next(folds, die)(connection)
     async with Memory.open(folder, embedder=HashEmbedder()) as memory:
-        await (await memory.bank("bank")).forget(messages=messages)
+        bank = await memory.bank("bank")
+        await bank.set_profile(Profile(name="Ada"))  # the first write goes to the file at once, the next to the log
+        await bank.forget(messages=messages)
 
 
 if __name__ == "__main__":

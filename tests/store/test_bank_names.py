@@ -78,7 +78,8 @@ async def test_a_file_whose_name_is_decomposed_is_that_bank(tmp_path):
     stores = SqliteFolder(tmp_path)
     await stores.open(COMPOSED, **HOW)
     await stores.close()
-    (tmp_path / f"{COMPOSED}.bank").rename(tmp_path / f"{DECOMPOSED}.bank")
+    for ending in ("bank", "bank-ack"):
+        (tmp_path / f"{COMPOSED}.{ending}").rename(tmp_path / f"{DECOMPOSED}.{ending}")
     stores = SqliteFolder(tmp_path)
     assert await stores.names() == (COMPOSED,)
     assert (await stores.open(COMPOSED, create=False, **HOW)).name == COMPOSED

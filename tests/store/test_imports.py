@@ -93,7 +93,8 @@ async def test_an_import_that_is_killed_at_any_moment_is_whole_or_nothing(tmp_pa
             else:
                 assert (await memory.import_bank("bank", lines_of(export))).messages == MESSAGES
         assert_sound(folder / "bank.bank")
-        assert sorted(left_in(folder)) == ["bank.bank"]
+        assert sorted(left_in(folder)) == ["bank.bank", "bank.bank-ack"]
+        assert not (folder / STAGING).exists()
 
 
 async def test_of_two_imports_at_once_one_wins_and_the_other_says_so(tmp_path, export):

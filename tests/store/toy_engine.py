@@ -112,6 +112,7 @@ class ToyStore:
     """The core of :class:`recollect.store.protocol.Store`, without a queue and without the tearing of turns."""
 
     capabilities = frozenset()
+    losses = ()
 
     def __init__(self, name, embedder, dimension):
         self.name, self.embedder, self.dimension = name, embedder, dimension
@@ -464,6 +465,9 @@ class ToyStore:
         known = tables.supersedes
         supersedes = tuple(known.get(i.id, Supersession(item=i.id, at=i.superseded)) for i in held_no_longer)
         yield Changeset(supersedes=supersedes, settings=tuple(tables.settings.items()))
+
+    async def accept_losses(self):
+        pass
 
     async def release(self):
         pass

@@ -9,7 +9,15 @@ import typer
 
 from recollect.cli import options
 from recollect.cli.output import format_size, format_table, print_json, print_line, print_note
-from recollect.cli.runtime import FAILED, confirm, load_chosen_settings, require_store, usage_errors, with_memory
+from recollect.cli.runtime import (
+    FAILED,
+    confirm,
+    load_chosen_settings,
+    require_store,
+    usage_errors,
+    with_bank,
+    with_memory,
+)
 from recollect.errors import RecollectError
 
 if TYPE_CHECKING:
@@ -24,17 +32,27 @@ def banks(
     drop: Annotated[
         str | None, typer.Option("--drop", metavar="NAME", help="Erase this bank and all its files.")
     ] = None,
+    accept_losses: Annotated[
+        str | None,
+        typer.Option("--accept-losses", metavar="NAME", help="Accept what is missing from this bank."),
+    ] = None,
     yes: options.Yes = False,
     json: options.Json = False,
 ) -> None:
     """List the banks of a store, or erase one of them.
 
-    A note on standard error says if a bank could be searched in a better way, and what this needs.
+    A note on standard error says what is missing from a bank, or if it could be searched in a better way.
 
     The exit status is 1 if a bank cannot be read.
     """
     with usage_errors():
         settings = load_chosen_settings(store=store)
+    if drop is not None and accept_losses is not None:
+        raise typer.BadParameter("give --drop or --accept-losses, and not both")
+    if accept_losses is not None:
+        with_bank(settings, accept_losses, lambda bank: bank.accept_losses())
+        print_json({"accepted": accept_losses}) if json else print_line(f"accepted what bank {accept_losses} lacks")
+        return
     if drop is None:
         _list(settings, as_json=json)
         return

@@ -99,7 +99,9 @@ def _print(found: Recall, *, receipt: bool, as_json: bool) -> None:
             print_line(format_evidence(rank, evidence))
         if not found.evidence:
             print_note("nothing found")
-        if not found.receipt.complete:
+        for loss in found.receipt.losses:
+            print_note(f"the bank is not complete: {loss}")
+        if not found.receipt.complete and not found.receipt.losses:
             print_note("not every arm could search; see --receipt")
         for note in found.receipt.notes:
             print_note(note)

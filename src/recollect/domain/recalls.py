@@ -90,7 +90,10 @@ class ArmReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallReceipt:
-    """The record of a recall: the report of every arm, the items cut by the limits, and the cost."""
+    """The record of a recall: the report of every arm, the items cut by the limits, and the cost.
+
+    ``losses`` says what is known to be missing from the bank, for example because its log was removed.
+    """
 
     arms: tuple[ArmReport, ...]
     fusion: str
@@ -103,11 +106,12 @@ class RecallReceipt:
     seconds: float
     notes: tuple[str, ...] = ()
     usage: Usage = Usage()
+    losses: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
-        """Return true if no arm failed or ran out of time."""
-        return all(arm.status in (ArmStatus.OK, ArmStatus.IDLE) for arm in self.arms)
+        """Return true if no arm failed or ran out of time, and nothing is known to be missing from the bank."""
+        return not self.losses and all(arm.status in (ArmStatus.OK, ArmStatus.IDLE) for arm in self.arms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

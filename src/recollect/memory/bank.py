@@ -246,6 +246,13 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
             count += len(missing)
         return count
 
+    async def accept_losses(self) -> None:
+        """Accept what is known to be missing from the bank (``losses`` of a recall's receipt). It is not said again.
+
+        What is left is the bank from now on. A backup may still contain what is missing.
+        """
+        await self._store.accept_losses()
+
     async def backfill(self) -> int:
         """Let the recipe process, in the background, messages from which it has derived nothing. Return their number.
 

@@ -14,6 +14,7 @@ settings and no jobs. Format 2 had no labels of items, no pinned messages and no
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -101,7 +102,8 @@ def _dump_lines(changes: Changeset) -> list[str]:
 async def import_lines(store: Store, lines: Iterable[str], embedder: Embedder) -> None:
     """Commit the lines of an export to a new bank. Items of another embedder are embedded again.
 
-    The lines are read and parsed in a thread, some hundred at a time.
+    The lines are read and parsed in a thread, some hundred at a time. It is none of the library's own threads, because
+    the lines may come from anywhere, and may never come.
 
     Raises:
         InvalidInput: the first line is not the first line of an export.
@@ -109,11 +111,11 @@ async def import_lines(store: Store, lines: Iterable[str], embedder: Embedder) -
         StoreError: the bank does not contain what was written.
     """
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
-    header = await run_in_thread(lambda: _read_header(next(numbered, (1, ""))))
+    header = await asyncio.to_thread(lambda: _read_header(next(numbered, (1, ""))))  # noqa: TID251
     same = (header.embedder, header.dimension) == (embedder.name, embedder.dimension)
     parsed = _read_changesets(numbered, header.dimension)
     messages = items = 0
-    while (changes := await run_in_thread(next, parsed, None)) is not None:
+    while (changes := await asyncio.to_thread(next, parsed, None)) is not None:  # noqa: TID251
         await store.commit(changes if same else await _embed_missing(changes, store, embedder))
         messages, items = messages + len(changes.messages), items + len(changes.items)
     info = await store.info()

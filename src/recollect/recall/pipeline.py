@@ -93,6 +93,7 @@ class TemprRetriever:
                 during=analysed.probe.during,
                 seconds=time.perf_counter() - began,
                 notes=(*analysed.notes, *notes),
+                losses=reader.losses,
             ),
         )
 

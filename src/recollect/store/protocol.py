@@ -105,6 +105,11 @@ class StoreReader(Protocol):
     @property
     def dimension(self) -> int: ...
 
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """Return what is known to be missing from the bank, in words: one entry for each loss."""
+        ...
+
     async def version(self) -> int:
         """Return the bank's version, which every write raises."""
         ...
@@ -403,6 +408,10 @@ class Store(StoreReader, Protocol):
 
     async def split_entity(self, merge: Merge, entity: Entity, moved: Sequence[Mention]) -> None:
         """Undo a merge: the ``moved`` mentions go to ``entity``, and ``merge`` is stored as undone."""
+        ...
+
+    async def accept_losses(self) -> None:
+        """Clear :attr:`losses`: what is left is the bank from now on."""
         ...
 
     async def replace_vectors(

@@ -160,6 +160,7 @@ class Router:
                 during=view.probe.during,
                 seconds=time.perf_counter() - began,
                 notes=(_describe_unplaced(len(turns) - len(hits)),) if len(hits) < len(turns) else (),
+                losses=reader.losses,
             ),
         )
 

@@ -8,7 +8,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from recollect.domain.receipts import BackupReceipt
@@ -66,6 +66,9 @@ def copy_backup(file: Path, target: Path) -> None:
     """
     with _open_backup(file) as source, file_errors(file), closing(sqlite3.connect(target)) as copy:
         source.backup(copy, pages=_PAGES)
+        if _has_log(file):  # nothing is missing, and the copy need not be suspected
+            with suppress(sqlite3.OperationalError), copy:  # a bank of an earlier version has no such mark
+                copy.execute(get_query("mark_closed"))
         damage = find_damage(copy)
     if damage:
         raise NotABank(f"{file} is damaged: {damage}")
@@ -90,12 +93,16 @@ def _open_backup(file: Path) -> Iterator[sqlite3.Connection]:
     if not file.is_file():
         raise InvalidInput(f"there is no file {file}")
     # Without a log beside it, the file is all there is, and nothing needs to be written next to it.
-    alone = "" if file.with_name(f"{file.name}-wal").exists() else "&immutable=1"
+    alone = "" if _has_log(file) else "&immutable=1"
     target = f"{file.absolute().as_uri()}?mode=ro{alone}"
     with file_errors(file), closing(sqlite3.connect(target, uri=True)) as source:
         if source.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             raise NotABank(f"{file} is not a bank of recollect")
         yield source
+
+
+def _has_log(file: Path) -> bool:
+    return file.with_name(f"{file.name}-wal").exists()
 
 
 @contextmanager

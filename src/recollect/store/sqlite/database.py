@@ -25,6 +25,7 @@ from recollect.errors import (
 from recollect.store.sqlite.forking import FORK_GATE, FileId
 from recollect.store.sqlite.named_queries import get_query, load_migrations
 from recollect.store.sqlite.raw_files import begin_use, end_use
+from recollect.store.sqlite.write_marks import WriteMarks
 
 APPLICATION_ID = 0x52434C54  # "RCLT", in the file's header
 BUSY_MS = 30_000
@@ -68,6 +69,7 @@ class Database:
     def __init__(self, path: Path | None, *, create: bool = True, on_use: Callable[[], None] | None = None) -> None:
         self.path = path
         self.on_use = on_use
+        self.marks = WriteMarks(path)
         self._idle: list[sqlite3.Connection] = []
         self._state_lock = threading.RLock()  # locked while the bank is opened, so that other threads wait for that
         self._write_lock = threading.RLock()
@@ -94,11 +96,8 @@ class Database:
             BankNotFound: another process has erased or replaced the bank, even after the transaction was committed.
                 What was written is lost.
         """
-        with self._used() as writer, self._write_lock, self._errors():
-            with _transaction(writer):
-                yield writer
-            self._require_named()
-            self._require_log()
+        with self._used() as writer, self._write_lock, self._errors(), self._acknowledged(writer):
+            yield writer
 
     @contextmanager
     def read_transaction(self) -> Iterator[sqlite3.Connection]:
@@ -143,7 +142,7 @@ class Database:
         with self._used() as writer, self._write_lock, self._errors():
             writer.execute("ATTACH ? AS attached", (str(other),))
             try:
-                with _transaction(writer):
+                with self._acknowledged(writer):
                     yield writer
             finally:
                 writer.execute("DETACH attached")
@@ -224,6 +223,21 @@ class Database:
             self._close_all()
 
     @contextmanager
+    def _acknowledged(self, writer: sqlite3.Connection) -> Iterator[None]:
+        """Run a transaction, and record that it was acknowledged.
+
+        Raises:
+            BankNotFound: another process has erased or replaced the bank. What was written is lost.
+            StoreUnavailable: somebody has removed the bank's log. What was written may be lost.
+        """
+        with _transaction(writer):
+            yield
+            version = self.marks.end_write(writer)
+        self._require_named()
+        self._require_log()
+        self.marks.acknowledge(writer, version)
+
+    @contextmanager
     def _used(self) -> Iterator[sqlite3.Connection]:
         """Yield the writing connection and count the bank as in use, so that nobody releases it."""
         self._home.require()
@@ -254,10 +268,12 @@ class Database:
             begin_use(self.path)
         try:
             with self._errors():
+                marks = self.marks.look()
                 writer = self._connect(create=create)
                 try:
                     self._migrate(writer)
                     self._recognize(writer, before)
+                    self.marks.check(writer, marks)
                 except BaseException:
                     writer.close()
                     raise
@@ -297,7 +313,12 @@ class Database:
         Raises:
             StoreUnavailable: somebody has removed the bank's log.
         """
-        if self.path is not None and self._files[1] is not None and _identify(self._names[1]) != self._files[1]:
+        if self.path is None:
+            return
+        log = _identify(self._names[1])
+        if self._files[1] is None:  # SQLite has made the log since the bank was opened
+            self._files = (self._files[0], log)
+        elif log != self._files[1]:
             raise StoreUnavailable(
                 f"{self.path}-wal was removed while the bank was in use, so the last writes may be lost. Open the bank "
                 "again"
@@ -351,6 +372,7 @@ class Database:
         self.close_idle()
         if self._writer is None:
             return
+        self.marks.close(self._writer)
         self._writer.close()
         self._writer, self._files = None, ()
         if self.path is not None:

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from recollect.errors import NotABank, StoreUnavailable
 from recollect.store.index.saved_graph import SavedGraph
+from recollect.store.sqlite import write_marks
 from recollect.store.sqlite.database import APPLICATION_ID
 from recollect.store.sqlite.files import LOCK_FILE, file_errors, hold_lock, sync_folder
 from recollect.store.sqlite.state_folders import erase_states
 
-_LOGS = ("-wal", "-shm", "-journal")
+_BESIDE = ("-wal", "-shm", "-journal", write_marks.SUFFIX)
 _MARK = re.compile(r"(?P<bank>.+)\.erased-[0-9a-f]{32}")
 
 
@@ -77,8 +78,8 @@ def has_unfinished(folder: Path) -> bool:
 
 
 def remove_derived(bank: Path) -> None:
-    """Remove the logs and the graph of a bank that is no longer there. A new bank must not find them."""
-    for suffix in _LOGS:
+    """Remove the logs, the mark and the graph of a bank that is no longer there. A new bank must not find them."""
+    for suffix in _BESIDE:
         bank.with_name(bank.name + suffix).unlink(missing_ok=True)
     find_graph(bank).remove()
 

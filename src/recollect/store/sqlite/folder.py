@@ -160,6 +160,7 @@ class SqliteFolder:
             await store.close()
             self._open_banks.forget(store)
         if file is not None:
+            await run_in_thread(sweep_staging, file.parent)  # a killed import may have left a link to the file
             await run_in_thread(erase_bank, name, file)
             await run_in_thread(self._clean_up, file.parent)
 

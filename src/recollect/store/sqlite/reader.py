@@ -96,6 +96,10 @@ class SqliteReader:
                 return read_state(connection)[0]
         return await self._run_reading(lambda connection: read_state(connection)[0])
 
+    @property
+    def losses(self) -> tuple[str, ...]:
+        return self._database.marks.losses
+
     async def speakers(self) -> tuple[str, ...]:
         return await self._index.speakers()
 
@@ -246,7 +250,7 @@ class SqliteReader:
             embedder=self._embedder,
             dimension=self._dimension,
             size_bytes=sum(map(_file_size, self._files())),
-            notes=self._notes(items),
+            notes=(*self.losses, *self._notes(items)),
         )
 
     def _notes(self, items: int) -> tuple[str, ...]:

@@ -199,6 +199,9 @@ class SqliteStore(SqliteReader):
     async def costs(self) -> list[Cost]:
         return await self._run_reading(list_costs)
 
+    async def accept_losses(self) -> None:
+        await self._write(self._database.marks.accept_losses)
+
     async def split_entity(self, merge: Merge, entity: Entity, moved: Sequence[Mention]) -> None:
         await self._write(_split_entity, merge, entity, moved)
 

@@ -1,5 +1,5 @@
 -- name: mark_backup
-UPDATE file_state SET backup_of = ?;
+UPDATE file_state SET backup_of = ?, in_use = 0;
 
 -- name: backup_name
 SELECT backup_of FROM file_state;
@@ -20,3 +20,15 @@ SELECT coalesce(max(seq), 0), (SELECT checked FROM file_state) FROM message;
 
 -- name: set_checked
 UPDATE file_state SET checked = max(checked, ?);
+
+-- name: write_marks
+SELECT id, (SELECT version FROM state), in_use, losses FROM file_state;
+
+-- name: mark_in_use
+UPDATE file_state SET in_use = 1 WHERE in_use = 0;
+
+-- name: mark_closed
+UPDATE file_state SET in_use = 0;
+
+-- name: set_losses
+UPDATE file_state SET losses = ?;
