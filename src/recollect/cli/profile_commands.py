@@ -117,7 +117,12 @@ def profile(
     empathy: Annotated[int | None, _trait_option("detached", "empathetic")] = None,
     bias_strength: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, metavar="0-1", help="How strongly these three traits influence conclusions."),
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            metavar="0-1",
+            help="How strongly skepticism, literalism and empathy influence conclusions.",
+        ),
     ] = None,
     model: options.Model = None,
     embedder: options.Embedder = None,

@@ -27,7 +27,10 @@ class TimeReader(Protocol):
 
 
 def make_day_range(first: date, last: date, zone: tzinfo | None) -> Interval:
-    """Return the days from the first to the last, both included. A range is never called a month or a year.
+    """Return the days from the first to the last, both included.
+
+    The precision of one day is that of a day. The precision of several days is that of a range, even if they are a
+    whole month or a whole year.
 
     Raises:
         ValueError: the last day comes before the first.

@@ -16,7 +16,7 @@ Words = tuple[str, ...]
 class NameIndex:
     """Names by their words.
 
-    ``lengths`` holds, for each first word of a name, the numbers of words of such names, the largest first. ``names``
+    ``lengths`` maps the first word of names to the lengths of these names in words, the longest first. ``names``
     maps the words of a name to all names with these words.
     """
 

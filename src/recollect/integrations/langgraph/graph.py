@@ -191,7 +191,7 @@ class GraphNodes:
         )
 
     async def router(self, course: GraphState) -> GraphState:
-        """Decide (Algorithm 1)."""
+        """Choose the next action: retrieve, reflect or answer (Algorithm 1)."""
         began, loop, state, done = self._resume(course)
         done = _add_seconds(loop.decide(state, done), began)
         return GraphState(under_way=done, gathered=_update_progress(loop, course, began))

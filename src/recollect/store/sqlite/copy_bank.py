@@ -44,7 +44,7 @@ def copy_bank(file: Path, database: Database, name: str) -> None:
 
 
 def copy_bank_in_memory(source: Database, database: Database, name: str) -> None:
-    """Copy a bank in memory into an empty bank in memory, which cannot be attached to each other.
+    """Copy a bank in memory into an empty bank in memory. SQLite cannot attach one of them to the other.
 
     Raises:
         InvalidInput: the bank is not empty.

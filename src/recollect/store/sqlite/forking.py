@@ -54,7 +54,7 @@ class ForkGate:
         self._forking = False
 
     def register(self) -> None:
-        """Call the methods below before and after each fork of this process."""
+        """Let :meth:`before_fork` run before each fork of this process, and the other two methods after it."""
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(
                 before=self.before_fork, after_in_parent=self.after_fork, after_in_child=self.after_fork_in_child
