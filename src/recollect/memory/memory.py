@@ -60,7 +60,7 @@ class BaseMemory:
         clock: Clock = utc_now,
         remembered: int = OpenLimits().banks,
     ) -> None:
-        self._own_stores, self._recipe = stores, recipe
+        self._stores, self._recipe = stores, recipe
         self._finders = replace(search_models, embedder=WriteEmbedder(CheckedEmbedder(search_models.embedder)))
         self._services, self._clock, self._remembered = services, clock, remembered
         self._banks: WeakValueDictionary[str, Bank] = WeakValueDictionary()
@@ -72,16 +72,6 @@ class BaseMemory:
         self._home = HomeProcess()
         self._looking: asyncio.Task[None] | None = None
         self._warned: dict[str, str] = {}
-
-    @property
-    def _stores(self) -> Stores:
-        """Return the stores of the banks.
-
-        Raises:
-            OpenedBeforeFork: the memory was used in the process from which this one was forked.
-        """
-        self._home.require()
-        return self._own_stores
 
     async def __aenter__(self) -> Self:
         return self
@@ -127,6 +117,7 @@ class BaseMemory:
             MalformedLine: a line is damaged.
             ModelUnavailable: the items must be embedded again, and the embedder could not be reached.
         """
+        self._home.require()
         from recollect.memory.transfer import import_lines
 
         try:
@@ -158,6 +149,7 @@ class BaseMemory:
             StoreUnavailable: the file cannot be written.
             MissingCapability: the store makes no backups.
         """
+        self._home.require()
         return await require_backups(self._stores).backup(name, Path(file))
 
     async def restore(self, file: str | Path, name: str | None = None) -> BankInfo:
@@ -175,6 +167,7 @@ class BaseMemory:
             StoreUnavailable: the bank cannot be stored.
             MissingCapability: the store makes no backups.
         """
+        self._home.require()
         return await self.info(await require_backups(self._stores).restore(Path(file), name))
 
     async def rebuild(self, name: str) -> Bank:
@@ -191,6 +184,7 @@ class BaseMemory:
 
     async def banks(self) -> tuple[str, ...]:
         """Return the names of all banks, sorted."""
+        self._home.require()
         return await self._stores.names()
 
     async def banks_with_jobs(self, *, due: bool = True) -> tuple[str, ...]:
@@ -198,6 +192,7 @@ class BaseMemory:
 
         A bank that cannot be read is included. With ``due=False``, banks whose jobs are due later are included too.
         """
+        self._home.require()
         return await self._stores.banks_with_jobs(until=self._clock() if due else None, kinds=self._kinds)
 
     async def info(self, name: str) -> BankInfo:
@@ -215,6 +210,7 @@ class BaseMemory:
         Raises:
             BankNotFound: there is no bank of this name.
         """
+        self._home.require()
         name = normalize_unicode("NFC", name)
         self._served.discard(name)
         self._recent.pop(name, None)
@@ -284,6 +280,7 @@ class BaseMemory:
         self._warned[what] = str(exc)
 
     async def _open(self, name: str, create: bool) -> Store:
+        self._home.require()
         embedder = self._finders.embedder
         return await self._stores.open(name, embedder=embedder.name, dimension=embedder.dimension, create=create)
 

@@ -36,8 +36,10 @@ def follow_link(bank: Path) -> Path:
     """
     if not bank.is_symlink():
         return bank
-    with file_errors(bank):
+    try:
         return Path(os.path.realpath(bank, strict=True))
+    except OSError as exc:
+        raise StoreUnavailable(f"{bank} is a symbolic link that leads nowhere ({exc.strerror})") from exc
 
 
 def erase_bank(name: str, bank: Path) -> None:
