@@ -187,6 +187,18 @@ class Rebuild:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DoJobs:
+    """Do the jobs of a bank that are waiting. The memory has a language model."""
+
+    bank: str
+    effect: None = None
+    kind: str = "jobs"
+
+    async def perform(self, memory: Memory) -> None:
+        await (await open_bank(memory, self.bank)).run_jobs()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
     """Recall a message by its token. It has to be found, or not found after it was forgotten."""
 
@@ -237,6 +249,7 @@ class Chooser:
     shared: tuple[str, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
     backups: Path | None = None
+    has_model: bool = False
 
     def choose(self, model: FolderModel, kind: str | None = None) -> Operation:
         """Return an operation that fits what the model knows, if possible of this ``kind``."""
@@ -259,6 +272,8 @@ class Chooser:
             "forget": lambda: self._forget(name, bank),
             "rebuild": lambda: Rebuild(bank=name),
         }
+        if self.has_model:
+            makers["jobs"] = lambda: DoJobs(bank=name)
         if name in self.banks:
             makers["drop"] = lambda: self._drop(name, bank)
             makers["import"] = lambda: self._copy(name, bank, model, file=None)
@@ -334,4 +349,5 @@ _WEIGHTS = {
     "drop": 0.15,
     "import": 0.4,
     "restore": 0.4,
+    "jobs": 2.0,
 }

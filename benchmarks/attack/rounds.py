@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.attack.answers import make_model
 from benchmarks.attack.bank_model import Effect, FolderModel
 from benchmarks.attack.memories import DIMENSION, open_memory
 from benchmarks.attack.operations import Broke, Chooser, Operation
@@ -67,7 +68,10 @@ class Round:
         asyncio.run(self._do(tell, StatementTrace(tell) if self.aim is not None and self.aim.statement else None))
 
     async def _do(self, tell: Tell, trace: StatementTrace | None) -> None:
-        async with open_memory(self.folder, dimension=self.dimension) as memory:
+        memory = open_memory(self.folder, dimension=self.dimension)
+        if self.chooser.has_model:
+            memory = open_memory(self.folder, dimension=self.dimension, recipe="hindsight", model=make_model())
+        async with memory:
             for number in range(self.most):
                 aimed = self.aim is not None and number >= self.aim.ordinary
                 operation = self.chooser.choose(self.model, self.aim.kind if self.aim and aimed else None)

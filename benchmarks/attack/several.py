@@ -18,7 +18,9 @@ _MOST = 25
 
 
 class Several:
-    """Each process has banks of its own, and all write to a shared bank. In most rounds one process is killed."""
+    """Each process has banks of its own, and all write to shared banks. Two have a model and do jobs, one of which is
+    killed in most rounds.
+    """
 
     name = "several"
     share = Budget(kills=12, operations=10)
@@ -44,6 +46,7 @@ def _round(seed: int, folder: Path, model: FolderModel, *, kill: bool) -> Tally:
             banks=(f"own{number}a", f"own{number}b"),
             shared=("shared", "shared2"),
             backups=folder.with_name(f"{folder.name}-backups{number}"),
+            has_model=number < 2,
         )
         round_ = Round(folder=folder, chooser=chooser, model=model, most=_MOST)
         works.append(Work(do=round_.do, kill=soon if kill and not number else None))

@@ -20,7 +20,7 @@ TOKEN = "zq000000000001"
 SAID = Said(
     id="m1", session="s", speaker="Ada", text=f"I saw {TOKEN}", token=TOKEN, at=datetime(2024, 5, 1, tzinfo=UTC)
 )
-SHORT = "--kills 20 --operations 300 --seed 7 --json --only kills several damage clocks jobs states"
+SHORT = "--kills 20 --operations 300 --seed 7 --json --only kills jobs several drops damage files clocks states"
 ROW = ("s", "Ada", f"I saw {TOKEN}")
 
 CHILDREN = """
