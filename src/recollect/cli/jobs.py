@@ -73,12 +73,12 @@ def jobs(
     json: options.Json = False,
 ) -> None:
     """List the background jobs that wait, run or have failed, with the reason of the failure. Retry or drop jobs."""
+    from recollect.domain.checks import require_member
     from recollect.domain.jobs import JobState
-    from recollect.memory.query_options import parse_member
 
     with usage_errors():
         settings = load_chosen_settings(store=store, embedder=embedder, recipe=recipe)
-        states = [parse_member(JobState, name) for name in state or ()]
+        states = [require_member("--state", JobState, name) for name in state or ()]
         if sum(map(bool, (show, retry, drop, states, backfill))) > 1:
             raise InvalidInput("give only one of --state, --show, --retry, --drop and --backfill")
     if backfill:

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from recollect.domain.checks import require_moment
 from recollect.domain.time import Interval, Precision
 from recollect.errors import InvalidInput
 
@@ -48,7 +49,7 @@ def parse_span(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
         raise InvalidInput(
             f"{text!r} cannot be read as a time. Write it as 2023, 2023-07, 2023-07-11 or 2023-07-11T18:05:00+01:00"
         ) from exc
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    moment = require_moment("the time", moment if moment.tzinfo else moment.replace(tzinfo=zone))
     return moment, moment
 
 
@@ -75,7 +76,9 @@ def _partial_span(year: int, month: int | None, zone: tzinfo) -> tuple[datetime,
 
 
 def _midnight(day: date, zone: tzinfo) -> datetime:
-    return datetime.combine(day, time(), tzinfo=zone)
+    """Return the beginning of a day. Some clocks skip midnight once a year, so that the day begins later."""
+    midnight = datetime.combine(day, time(), tzinfo=zone)
+    return require_moment("the time", midnight.astimezone(UTC).astimezone(zone))
 
 
 def local_now() -> datetime:

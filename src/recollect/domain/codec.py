@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.domain.checks import require_moment
+
 if TYPE_CHECKING:
     from cattrs import Converter
 
@@ -109,7 +111,7 @@ def _time(data: Any, _: type[datetime]) -> datetime:
     moment = datetime.fromisoformat(_require(data, str))
     if moment.tzinfo is None:
         raise ValueError(f"the time {data} has no zone")
-    return moment
+    return require_moment("the time", moment)
 
 
 def _array(dtype: type[np.generic], data: Any, _: Any) -> NDArray[Any]:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from recollect.domain.checks import require_interval, require_key, require_moment, require_texts
 from recollect.domain.time import Interval
-from recollect.errors import InvalidInput, NaiveDatetime
+from recollect.errors import InvalidInput
 
 _GIVEN: Final = "given:"
 
@@ -30,7 +31,8 @@ class Fact:
         id: the id of the fact. A fact with an id can be given again without being stored twice.
 
     Raises:
-        InvalidInput: a phrase, the text or the id is blank or cannot be stored, or ``sources`` is a string.
+        InvalidInput: a field has the wrong type, a phrase, the text or the id is blank or cannot be stored, or a time
+            does not exist or is at the ends of the calendar.
         NaiveDatetime: ``mentioned`` has no zone.
     """
 
@@ -44,14 +46,18 @@ class Fact:
     id: str | None = None
 
     def __post_init__(self) -> None:
-        if self.mentioned is not None and self.mentioned.utcoffset() is None:
-            raise NaiveDatetime("Fact.mentioned")
         if isinstance(self.sources, str):
             raise InvalidInput("Fact.sources is a tuple of message ids, not a string")
+        require_texts("Fact.sources", self.sources)
         named = (("subject", self.subject), ("predicate", self.predicate), ("object", self.object))
         optional = (("text", self.text), ("id", self.id))
         for name, words in (*named, *((name, words) for name, words in optional if words is not None)):
-            _check(name, words)
+            if not require_key(f"Fact.{name}", words).strip():
+                raise InvalidInput(f"Fact.{name} is blank")
+        if self.mentioned is not None:
+            require_moment("Fact.mentioned", self.mentioned)
+        if self.occurred is not None:
+            require_interval("Fact.occurred", self.occurred)
 
 
 def make_given_id(id_: str) -> str:
@@ -62,16 +68,3 @@ def make_given_id(id_: str) -> str:
 def is_given(item_id: str) -> bool:
     """Return true if an item, by its id, is a fact that a user gave."""
     return item_id.startswith(_GIVEN)
-
-
-def _check(name: str, words: str) -> None:
-    if not words.strip():
-        raise InvalidInput(f"Fact.{name} is blank")
-    if "\0" in words:
-        raise InvalidInput(f"Fact.{name} contains a NUL character, which cannot be stored. Remove it")
-    try:
-        words.encode("utf-8")
-    except UnicodeEncodeError as exc:
-        raise InvalidInput(
-            f"Fact.{name} contains a lone surrogate at character {exc.start}. Decode the text again"
-        ) from exc

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from recollect.errors import InvalidInput, NaiveDatetime
+from recollect.domain.checks import (
+    require_key,
+    require_member,
+    require_moment,
+    require_text,
+    require_texts,
+    require_type,
+)
 
 
 class Role(StrEnum):
@@ -31,7 +38,8 @@ class Message:
         important: pins the message. A recipe that waits for recurrence derives memory from a pinned message at once.
 
     Raises:
-        InvalidInput: a text cannot be encoded as UTF-8, or the id contains a NUL character.
+        InvalidInput: a field has the wrong type, a text cannot be encoded as UTF-8, the id contains a NUL character, or
+            ``at`` does not exist or is at the ends of the calendar.
         NaiveDatetime: ``at`` has no zone.
     """
 
@@ -44,26 +52,16 @@ class Message:
     important: bool = False
 
     def __post_init__(self) -> None:
-        if self.at is not None and self.at.utcoffset() is None:
-            raise NaiveDatetime("Message.at")
-        named = (("text", self.text), ("speaker", self.speaker), ("id", self.id or ""))
-        for name, text in (*named, *(("captions", caption) for caption in self.captions)):
-            if not text.isascii():
-                _check_unicode(name, text)
-        if "\0" in (self.id or ""):
-            raise InvalidInput(
-                f"Message.id {self.id!r} contains a NUL character, which is not allowed in ids. Remove it"
-            )
-
-
-def _check_unicode(name: str, text: str) -> None:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as exc:
-        raise InvalidInput(
-            f"Message.{name} contains a lone surrogate at character {exc.start}, which no file can store. "
-            "Decode the text again, or replace the surrogate with '\\ufffd'"
-        ) from exc
+        require_text("Message.text", self.text)
+        require_text("Message.speaker", self.speaker)
+        require_member("Message.role", Role, self.role)
+        require_type("Message.captions", self.captions, tuple, "a tuple of strings")
+        require_texts("Message.captions", self.captions)
+        require_type("Message.important", self.important, bool, "True or False")
+        if self.at is not None:
+            require_moment("Message.at", self.at)
+        if self.id is not None:
+            require_key("Message.id", self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

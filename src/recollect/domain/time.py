@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
+from recollect.errors import InvalidInput, NaiveDatetime
+
+FIRST_MOMENT = datetime(3, 1, 1, tzinfo=UTC)
+LAST_MOMENT = datetime(9997, 1, 1, tzinfo=UTC)
+"""The times that can be used. The years before and after them are room for "last year" and for other time zones."""
+
 
 class Precision(StrEnum):
     """The precision of an interval, from the finest to the coarsest."""
@@ -30,7 +36,8 @@ class Interval:
     year and is never read as 1 January.
 
     Raises:
-        ValueError: both ends are ``None``, a time has no zone, or the end is before the start.
+        NaiveDatetime: a time has no zone.
+        InvalidInput: both ends are ``None``, the end is before the start, or a field has the wrong type.
     """
 
     start: datetime | None
@@ -38,13 +45,18 @@ class Interval:
     precision: Precision
 
     def __post_init__(self) -> None:
-        for moment in (self.start, self.end):
+        for name, moment in (("start", self.start), ("end", self.end)):
+            if moment is not None and not isinstance(moment, datetime):
+                raise InvalidInput(f"the {name} of an interval is a {type(moment).__name__} and not a datetime")
             if moment is not None and moment.tzinfo is None:
-                raise ValueError("an interval needs aware datetimes")
+                raise NaiveDatetime(f"the {name} of an interval")
         if self.start is None and self.end is None:
-            raise ValueError("an interval needs at least one end")
-        if self.start is not None and self.end is not None and self.end < self.start:
-            raise ValueError("an interval cannot end before it starts")
+            raise InvalidInput("an interval needs at least one end")
+        # In microseconds: within one zone, datetime compares the hands of the clock, which are set back once a year.
+        if self.start is not None and self.end is not None and to_micros(self.end) < to_micros(self.start):
+            raise InvalidInput("an interval cannot end before it starts")
+        if not isinstance(self.precision, Precision):
+            raise InvalidInput(f"the precision of an interval is a {type(self.precision).__name__} and not a Precision")
 
     def overlaps(self, other: Interval) -> bool:
         """Return true if the two intervals share a moment (Hindsight, equation 13)."""
@@ -75,7 +87,10 @@ def instant_interval(moment: datetime) -> Interval:
     """Return the interval of one moment. It is one microsecond long, so that it overlaps the intervals that
     contain it.
     """
-    return Interval(start=moment, end=moment + timedelta(microseconds=1), precision=Precision.INSTANT)
+    end = moment + timedelta(microseconds=1)
+    if moment.fold:  # adding to a time forgets that the clocks had been set back before it
+        end = end.replace(fold=1)
+    return Interval(start=moment, end=end, precision=Precision.INSTANT)
 
 
 def add_seconds(moment: datetime, seconds: float) -> datetime:
@@ -93,8 +108,13 @@ def to_micros(moment: datetime) -> int:
 
 
 def from_micros(micros: int) -> datetime:
-    """Return the UTC datetime for a result of :func:`to_micros`."""
-    return _EPOCH + timedelta(microseconds=micros)
+    """Return the UTC datetime for a result of :func:`to_micros`.
+
+    A time before :data:`FIRST_MOMENT` or after :data:`LAST_MOMENT` becomes the nearer of them. No caller can give such
+    a time, but a bank of an earlier version may hold one, and everything that computes with it needs room.
+    """
+    return _EPOCH + timedelta(microseconds=min(max(micros, FIRST_MICROS), LAST_MICROS))
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST_MICROS, LAST_MICROS = to_micros(FIRST_MOMENT), to_micros(LAST_MOMENT)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from recollect.domain.checks import require_moment
 from recollect.errors import InvalidInput
 from recollect.formats.lines import quote_value
 
@@ -71,10 +72,11 @@ def make_aware(at: datetime, given: str, zone: tzinfo | None, bad: ErrorFactory)
 
 
 def _require_in_range(at: datetime, given: str, bad: ErrorFactory) -> datetime:
-    """Refuse a time within a day of the calendar's limits, because other zones could not show it."""
-    if not datetime(1, 1, 3, tzinfo=UTC) <= at <= datetime(9999, 12, 29, tzinfo=UTC):
-        raise bad(f"the time {given} is at the end of the calendar; give the real one")
-    return at
+    """Refuse a time that no message can have."""
+    try:
+        return require_moment(f"the time {given}", at)
+    except InvalidInput as exc:
+        raise bad(str(exc)) from exc
 
 
 def add_seconds(at: datetime, seconds: int) -> datetime:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from recollect.domain.banks import BankInfo
 from recollect.domain.changes import Changeset
+from recollect.domain.checks import require_all, require_interval, require_key, require_texts
 from recollect.domain.entities import Merge
 from recollect.domain.facts import Fact, make_given_id
 from recollect.domain.messages import Message, StoredMessage
@@ -20,7 +21,6 @@ from recollect.memory.deadline import Deadline
 from recollect.memory.merges import undo_merge
 from recollect.memory.name_lookup import choose_session_name
 from recollect.memory.offers import BankOffers
-from recollect.memory.query_options import normalize_names
 from recollect.memory.questions import BankQuestions
 from recollect.memory.queue import BankJobs, make_backfill_jobs, make_remake_jobs
 from recollect.memory.rebuild import embed_anew
@@ -72,13 +72,14 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
         that is not done by then continues after the call, and a note says so.
 
         Raises:
-            InvalidInput: the name of the session is empty, or the timeout is not positive.
+            InvalidInput: the name of the session is empty, the timeout is not positive, or an argument has the wrong
+                type.
             MessageConflict: the bank has a message with the same id and other words.
             ModelUnavailable: the embedder could not be reached, or it failed.
             DeadlineExceeded: the time is over. No message is stored.
             StoreUnavailable: the disk is full, or the bank cannot be written.
         """
-        given = [messages] if isinstance(messages, Message) else list(messages)
+        given = [messages] if isinstance(messages, Message) else require_all("messages", messages, Message)
         deadline, began, now = Deadline(timeout), time.perf_counter(), self._clock()
         name = choose_session_name(given, session, now)
 
@@ -115,7 +116,7 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
             DeadlineExceeded: the time is over. No fact is stored.
             StoreUnavailable: the disk is full, or the bank cannot be written.
         """
-        given = [facts] if isinstance(facts, Fact) else list(facts)
+        given = [facts] if isinstance(facts, Fact) else require_all("facts", facts, Fact)
         given = [fact if fact.id else replace(fact, id=secrets.token_hex(8)) for fact in given]
         deadline, began, now = Deadline(timeout), time.perf_counter(), self._clock()
         ids: tuple[str, ...] = ()
@@ -175,17 +176,17 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
             dry_run: change nothing, and return what would be forgotten.
 
         Raises:
-            InvalidInput: no criterion was given.
+            InvalidInput: no criterion was given, or an argument has the wrong type.
             ModelUnavailable: some items must be encoded again, and the embedder could not be reached.
             StoreUnavailable: the bank cannot be written.
         """
         selection = ForgetSelection(
-            messages=normalize_names(messages),
-            sessions=normalize_names(session),
-            speakers=normalize_names(speaker),
-            entities=normalize_names(entity),
-            during=during,
-            facts=tuple(map(make_given_id, normalize_names(facts))),
+            messages=require_texts("messages", messages),
+            sessions=require_texts("session", session),
+            speakers=require_texts("speaker", speaker),
+            entities=require_texts("entity", entity),
+            during=None if during is None else require_interval("during", during),
+            facts=tuple(map(make_given_id, require_texts("facts", facts))),
         )
         if selection == ForgetSelection():
             raise InvalidInput(
@@ -201,6 +202,7 @@ class Bank(BankContents, BankQuestions, BankOffers, BankJobs):
         Raises:
             InvalidInput: there is no such merge, or it has been undone.
         """
+        merge = require_key("merge", merge)
         return await write_in_turn(self._store, lambda: undo_merge(self._store, merge, self._clock()))
 
     async def import_(self, lines: Iterable[str]) -> BankInfo:

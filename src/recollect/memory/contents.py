@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator, Iterable
 
 from recollect.domain.banks import BankInfo
 from recollect.domain.changes import Session
+from recollect.domain.checks import require_texts
 from recollect.domain.entities import Merge
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import StoredMessage
 from recollect.memory.base import BankBase
 from recollect.memory.name_lookup import find_entity_id
-from recollect.memory.query_options import normalize_names, parse_kinds
+from recollect.memory.query_options import parse_kinds
 from recollect.memory.transfer import export_lines
 
 
@@ -39,11 +40,11 @@ class BankContents(BankBase):
 
     async def messages(self, ids: Iterable[str] | None = None) -> list[StoredMessage]:
         """Return messages verbatim, by id or all of them, in the order in which they were stored."""
-        return await self._store.messages(ids)
+        return await self._store.messages(None if ids is None else require_texts("ids", ids))
 
     async def messages_of(self, sessions: str | Iterable[str]) -> list[StoredMessage]:
         """Return the messages of these sessions verbatim, in the order in which they were stored."""
-        return await self._store.messages_of(normalize_names(sessions))
+        return await self._store.messages_of(require_texts("sessions", sessions))
 
     async def sessions(self) -> list[Session]:
         """Return the sessions that have messages, the earliest first."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from recollect.errors import DeadlineExceeded, InvalidInput
+from recollect.domain.checks import require_seconds
+from recollect.errors import DeadlineExceeded
 
 T = TypeVar("T")
 
@@ -19,13 +19,11 @@ class Deadline:
         seconds: the time from now on. ``None`` means that there is no limit.
 
     Raises:
-        InvalidInput: the time is not positive.
+        InvalidInput: the time is not a positive number.
     """
 
     def __init__(self, seconds: float | None) -> None:
-        if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
-            raise InvalidInput(f"timeout is {seconds}; it must be a number of seconds over 0, or None for no limit")
-        self._seconds = seconds
+        self._seconds = seconds = None if seconds is None else require_seconds("timeout", seconds)
         self._until = None if seconds is None else asyncio.get_running_loop().time() + seconds
 
     async def wait_for(self, work: Coroutine[Any, Any, T], *, outcome: str) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from recollect.domain.checks import require_text
 from recollect.domain.messages import Message
 from recollect.errors import InvalidInput
 from recollect.store.protocol import StoreReader
@@ -19,7 +20,7 @@ async def find_entity_id(reader: StoreReader, name: str | None) -> str | None:
     if name is None:
         return None
     tables = await reader.entity_tables()
-    wanted = name.casefold()
+    wanted = require_text("entity", name).casefold()
     for entity in tables.entities:
         if entity.id == name or entity.name.casefold() == wanted:
             return entity.id
@@ -36,7 +37,7 @@ def choose_session_name(messages: Sequence[Message], session: str | None, now: d
         InvalidInput: the name is blank.
     """
     if session is not None:
-        if not session.strip():
+        if not require_text("session", session).strip():
             raise InvalidInput("the name of a session cannot be blank. Leave it out to name the session after the day")
         return session
     first = messages[0].at if messages else None

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from enum import StrEnum
-from typing import TypedDict, TypeVar
+from typing import TypedDict
 
+from recollect.domain.checks import (
+    require_count,
+    require_interval,
+    require_member,
+    require_moment,
+    require_text,
+    require_texts,
+)
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Effort, Query, Scope
 from recollect.domain.time import Interval
-from recollect.errors import InvalidInput, NaiveDatetime
-
-E = TypeVar("E", bound=StrEnum)
 
 
 class RecallOptions(TypedDict, total=False):
@@ -45,29 +49,25 @@ def build_query(text: str, options: RecallOptions, now: datetime) -> Query:
     """Return the query for a text and its options. ``now`` is the present if the options have none.
 
     Raises:
-        InvalidInput: a limit is not positive, an effort or a kind is unknown, or a time has no zone.
+        InvalidInput: a limit is not a positive number, an effort or a kind is unknown, a time has no zone or is at the
+            ends of the calendar, or an option has the wrong type.
     """
-    max_tokens = options.get("max_tokens", 4096)
+    max_tokens, during = options.get("max_tokens", 4096), options.get("during")
     return Query(
-        text=text,
-        now=_require_aware("now", options.get("now")) or now,
-        limit=_require_positive("limit", options.get("limit", 20)),
-        max_tokens=None if max_tokens is None else _require_positive("max_tokens", max_tokens),
-        effort=parse_member(Effort, options.get("effort", Effort.MID)),
+        text=require_text("the question", text),
+        now=_optional_moment("now", options.get("now")) or now,
+        limit=require_count("limit", options.get("limit", 20)),
+        max_tokens=None if max_tokens is None else require_count("max_tokens", max_tokens),
+        effort=require_member("effort", Effort, options.get("effort", Effort.MID)),
         scope=Scope(
             kinds=parse_kinds(options.get("kinds", ())),
-            sessions=normalize_names(options.get("sessions", ())),
-            speakers=normalize_names(options.get("speakers", ())),
-            during=options.get("during"),
-            as_of=_require_aware("as_of", options.get("as_of")),
-            exclude=frozenset(normalize_names(options.get("exclude", ()))),
+            sessions=require_texts("sessions", options.get("sessions", ())),
+            speakers=require_texts("speakers", options.get("speakers", ())),
+            during=None if during is None else require_interval("during", during),
+            as_of=_optional_moment("as_of", options.get("as_of")),
+            exclude=frozenset(require_texts("exclude", options.get("exclude", ()))),
         ),
     )
-
-
-def normalize_names(given: str | Iterable[str]) -> tuple[str, ...]:
-    """Return one name or several names as a tuple."""
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def parse_kinds(given: str | Iterable[str]) -> tuple[ItemKind, ...]:
@@ -76,28 +76,8 @@ def parse_kinds(given: str | Iterable[str]) -> tuple[ItemKind, ...]:
     Raises:
         InvalidInput: there is no kind of such a name.
     """
-    return tuple(parse_member(ItemKind, kind) for kind in normalize_names(given))
+    return tuple(require_member("kinds", ItemKind, kind) for kind in require_texts("kinds", given))
 
 
-def _require_positive(name: str, value: int) -> int:
-    if value < 1:
-        raise InvalidInput(f"{name} is {value}; it must be at least 1")
-    return value
-
-
-def _require_aware(name: str, moment: datetime | None) -> datetime | None:
-    if moment is not None and moment.utcoffset() is None:
-        raise NaiveDatetime(name)
-    return moment
-
-
-def parse_member(kind: type[E], name: str) -> E:
-    """Return the member of an enum that has a value.
-
-    Raises:
-        InvalidInput: no member has this value.
-    """
-    try:
-        return kind(name)
-    except ValueError as exc:
-        raise InvalidInput(f"{name!r} is not a value of {kind.__name__}. The values are: {', '.join(kind)}") from exc
+def _optional_moment(name: str, moment: datetime | None) -> datetime | None:
+    return None if moment is None else require_moment(name, moment)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from recollect.domain.changes import Changeset
+from recollect.domain.checks import require_member, require_text
 from recollect.domain.items import ItemKind
 from recollect.domain.jobs import Job, JobRecord, JobState
 from recollect.domain.usage import Cost
 from recollect.errors import DeadlineExceeded, NoModel, RecollectError
 from recollect.memory.base import BankBase
 from recollect.memory.deadline import Deadline
-from recollect.memory.query_options import parse_member
 from recollect.ports import Consolidator, add_jobs
 from recollect.store.forget_plan import ForgetPlan
 from recollect.store.protocol import StoreReader
@@ -60,7 +60,7 @@ class BankJobs(BankBase):
         Raises:
             InvalidInput: there is no such state.
         """
-        return await self._store.jobs(tuple(parse_member(JobState, state) for state in states))
+        return await self._store.jobs(tuple(require_member("state", JobState, state) for state in states))
 
     async def retry_job(self, job: str) -> None:
         """Try a job again at once, as if it were new. It must be dead, or wait after a failure, or run.
@@ -71,7 +71,7 @@ class BankJobs(BankBase):
         Raises:
             InvalidInput: there is no such job, or it waits and has not failed.
         """
-        await self._store.retry_job(job)
+        await self._store.retry_job(require_text("job", job))
         if self._work is not None:
             self._work.wake()
 
@@ -81,7 +81,7 @@ class BankJobs(BankBase):
         Raises:
             InvalidInput: there is no such job.
         """
-        await self._store.drop_job(job)
+        await self._store.drop_job(require_text("job", job))
 
     async def costs(self) -> list[Cost]:
         """Return the costs of the bank's model calls, by operation, role and model."""

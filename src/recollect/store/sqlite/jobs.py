@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recollect.domain.jobs import Job, JobRecord, JobState
-from recollect.domain.time import add_seconds, to_micros
+from recollect.domain.time import add_seconds, from_micros, to_micros
 from recollect.errors import InvalidInput, LostLease
 from recollect.store.sqlite.named_queries import get_query
-from recollect.store.sqlite.rows import Row, read_utc, reports_damage
+from recollect.store.sqlite.rows import Row, reports_damage
 
 MOST_ATTEMPTS = 5
 MAX_POSTPONE_S = 600
@@ -240,7 +240,7 @@ def _read_job_record(row: Row) -> JobRecord:
         attempts=attempts,
         error=error,
         reply=reply,
-        failed=None if failed is None else read_utc(failed),
+        failed=None if failed is None else from_micros(failed),
         due=_read_due(due),
         worker=worker,
         messages=tuple(json.loads(messages)),
@@ -248,4 +248,4 @@ def _read_job_record(row: Row) -> JobRecord:
 
 
 def _read_due(due: int) -> datetime | None:
-    return read_utc(due) if due else None
+    return from_micros(due) if due else None

@@ -22,6 +22,7 @@ from recollect.domain.messages import StoredMessage
 from recollect.domain.queries import NO_VECTORS, Scope, SearchProbe
 from recollect.domain.segments import Segment, Stream, Windowing
 from recollect.domain.signals import Weights
+from recollect.domain.time import from_micros
 from recollect.domain.triples import Aggregation, Ordering, TriplePattern
 from recollect.errors import StoreUnavailable
 from recollect.store.index.bank_index import GRAPH_FROM_ROWS
@@ -36,7 +37,7 @@ from recollect.store.sqlite.erase import find_graph
 from recollect.store.sqlite.feed import SqliteFeed, load_items, loaded_items
 from recollect.store.sqlite.fetch import fetch_all
 from recollect.store.sqlite.named_queries import get_query
-from recollect.store.sqlite.rows import Row, read_entity, read_merge, read_message, read_session, read_utc
+from recollect.store.sqlite.rows import Row, read_entity, read_merge, read_message, read_session
 from recollect.store.sqlite.segments import (
     read_messages_by_segment,
     read_segments,
@@ -245,8 +246,8 @@ class SqliteReader:
             entities=entities,
             links=sum(links.values()),
             links_by_kind=links,
-            first=None if first is None else read_utc(first),
-            last=None if last is None else read_utc(last),
+            first=None if first is None else from_micros(first),
+            last=None if last is None else from_micros(last),
             embedder=self._embedder,
             dimension=self._dimension,
             size_bytes=sum(map(_file_size, self._files())),

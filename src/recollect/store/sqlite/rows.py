@@ -20,7 +20,6 @@ Row = Sequence[Any]
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_FIRST, _LAST = to_micros(datetime.min.replace(tzinfo=UTC)), to_micros(datetime.max.replace(tzinfo=UTC))
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -50,18 +49,8 @@ def utc_offset_minutes(moment: datetime) -> int:
 
 def read_moment(micros: int, offset: int) -> datetime:
     """Return the moment in the zone in which it was given."""
-    if not offset:
-        return from_micros(micros)
-    # The first and the last hours of the calendar may exist only in that zone, and not in UTC.
-    return from_micros(micros + offset * 60_000_000).replace(tzinfo=timezone(timedelta(minutes=offset)))
-
-
-def read_utc(micros: int) -> datetime:
-    """Return the moment in UTC, or the nearest moment that exists in UTC.
-
-    A few hours at the ends of the calendar exist only in other zones.
-    """
-    return from_micros(min(max(micros, _FIRST), _LAST))
+    moment = from_micros(micros)
+    return moment.astimezone(timezone(timedelta(minutes=offset))) if offset else moment
 
 
 @reports_damage
@@ -205,11 +194,11 @@ def _make_interval_cells(interval: Interval | None) -> Row:
 
 
 def _read_local_moment(micros: int | None, zone: int) -> datetime | None:
-    """Return the moment on a calendar at this distance from UTC. The same moment may not exist in UTC itself."""
+    """Return the moment on a calendar at this distance from UTC."""
     if micros is None:
         return None
-    moment = from_micros(micros)
-    return moment.replace(tzinfo=timezone(timedelta(microseconds=zone))) if zone else moment
+    moment = from_micros(micros - zone)
+    return moment.astimezone(timezone(timedelta(microseconds=zone))) if zone else moment
 
 
 def _make_calendar_cells(moment: datetime | None) -> tuple[int | None, int | None]:
@@ -226,8 +215,8 @@ def read_entity(row: Row) -> Entity:
         id=id_,
         name=name,
         kind=EntityKind(kind),
-        first_seen=read_utc(first_seen),
-        last_seen=read_utc(last_seen),
+        first_seen=from_micros(first_seen),
+        last_seen=from_micros(last_seen),
     )
 
 
@@ -246,8 +235,8 @@ def read_merge(row: Row) -> Merge:
         string=string,
         cooccurrence=cooccurrence,
         temporal=temporal,
-        at=read_utc(at),
-        undone=None if undone is None else read_utc(undone),
+        at=from_micros(at),
+        undone=None if undone is None else from_micros(undone),
     )
 
 
