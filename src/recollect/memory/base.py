@@ -44,7 +44,7 @@ class BankBase:
     ) -> None:
         self._home = HomeProcess()
         self._home.require()
-        self._own_store, self._method, self._own_work = store, method, work
+        self._store, self._method, self._work = store, method, work
         self._embedder, self._model, self._clock = embedder, model, clock
         self._facts = facts
 
@@ -62,10 +62,18 @@ class BankBase:
         self._home.require()
         return self._own_store
 
+    @_store.setter
+    def _store(self, store: Store) -> None:
+        self._own_store = store
+
     @property
     def _work(self) -> JobRunner | None:
         self._home.require()
         return self._own_work
+
+    @_work.setter
+    def _work(self, work: JobRunner | None) -> None:
+        self._own_work = work
 
     @property
     def _recipe(self) -> AssembledRecipe:
