@@ -26,7 +26,7 @@ class CoreStore(SqliteStore):
 
 @pytest.fixture
 def core(monkeypatch):
-    monkeypatch.setattr("recollect.store.sqlite.folder.SqliteStore", CoreStore)
+    monkeypatch.setattr("recollect.store.sqlite.store.SqliteStore", CoreStore)
 
 
 def test_a_missing_capability_is_named_with_the_bank_and_what_there_is():
