@@ -96,14 +96,11 @@ _SPOILERS = {
 
 
 class Endpoint:
-    """Says how the next request for an operation and a subject fails (``faults``), and what it was given (``gave``).
-
-    Each fault has an event that is set when a request has taken it.
-    """
+    """Says how the next request for an operation and a subject fails (``faults``), and what it was given (``gave``)."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.faults: dict[tuple[str, str], tuple[str, threading.Event]] = {}
+        self.faults: dict[tuple[str, str], str] = {}
         self.gave: dict[tuple[str, str], str | None] = {}
 
 
@@ -121,8 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
             os.kill(int(victim), signal.SIGKILL)
         key = (tags["operation"], subject)
         reply = reply_to(*key, body["messages"][-1]["content"])
-        fault, taken = self.said.faults.pop(key, ("", threading.Event()))
-        taken.set()
+        fault = self.said.faults.pop(key, "")
         with suppress(BrokenPipeError, ConnectionResetError):
             self._answer(key, reply, fault)
 
