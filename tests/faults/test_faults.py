@@ -39,7 +39,7 @@ from recollect.testing.models import HashEmbedder
 SEEDS = (11, 22, 33)
 PARTS = 4
 STALE_SEEDS = (1, 2)
-STALE_AT_LEAST = 15
+STALE_AT_LEAST = 5
 LIMITED_AT_LEAST = 5
 CANCELLED = 6
 
