@@ -16,7 +16,7 @@ from recollect.domain.triples import Aggregation, Ordering, TimeFilter, Triple, 
 from recollect.domain.validity import validity_of
 from recollect.errors import NotABank
 from recollect.store.protocol import ForgetSelection
-from recollect.store.sqlite import database
+from recollect.store.sqlite import schema
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.store.sqlite.named_queries import load_migrations
 from recollect.testing import triple_material
@@ -128,7 +128,7 @@ OLD = (
 
 async def test_a_bank_of_before_is_read_and_goes_on_with_triples(tmp_path, monkeypatch):
     with monkeypatch.context() as before:
-        before.setattr(database, "load_migrations", lambda: load_migrations()[:5])
+        before.setattr(schema, "load_migrations", lambda: load_migrations()[:5])
         folder = SqliteFolder(tmp_path)
         await opened(folder)
         await folder.close()

@@ -7,7 +7,7 @@ import numpy as np
 
 from recollect.domain.changes import Changeset
 from recollect.store.protocol import ForgetSelection
-from recollect.store.sqlite import database
+from recollect.store.sqlite import schema
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.store.sqlite.named_queries import load_migrations
 from recollect.testing.store_material import DIMENSION, EMBEDDER, changes_of, indexed, message
@@ -29,7 +29,7 @@ async def opened(folder):
 
 async def bank_of_before(path, monkeypatch):
     with monkeypatch.context() as before:
-        before.setattr(database, "load_migrations", lambda: load_migrations()[:3])
+        before.setattr(schema, "load_migrations", lambda: load_migrations()[:3])
         folder = SqliteFolder(path)
         await opened(folder)
         await folder.close()

@@ -9,7 +9,7 @@ import pytest
 
 from recollect.domain.changes import Changeset
 from recollect.domain.jobs import Job
-from recollect.store.sqlite import database
+from recollect.store.sqlite import schema
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.folder import SqliteFolder
 from recollect.store.sqlite.named_queries import get_query, load_migrations
@@ -88,7 +88,7 @@ async def test_a_look_costs_the_same_however_many_jobs_wait(look, how, found):
 
 def test_a_bank_of_before_tells_what_its_jobs_were_put_off_for(tmp_path, monkeypatch):
     with monkeypatch.context() as before:
-        before.setattr(database, "load_migrations", lambda: [one for one in load_migrations() if one[0] < "0003"])
+        before.setattr(schema, "load_migrations", lambda: [one for one in load_migrations() if one[0] < "0003"])
         old = Database(tmp_path / "ada.bank")
         with old.write_transaction() as connection:
             connection.execute(

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from recollect.domain.receipts import BackupReceipt
 from recollect.errors import BankExists, InvalidInput, NotABank
-from recollect.store.sqlite.database import APPLICATION_ID, Database
+from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.files import file_errors, find_damage, move_to_new_name
 from recollect.store.sqlite.named_queries import get_query
+from recollect.store.sqlite.schema import APPLICATION_ID
 
 _PAGES = 4_000  # copied at a time. Other threads of this process run in between
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import secrets
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,20 +12,16 @@ from pathlib import Path
 from recollect.domain.processes import HomeProcess
 from recollect.errors import (
     BankNotFound,
-    InvalidInput,
-    NewerSchema,
-    NotABank,
-    RecollectError,
     StoreError,
     StoreUnavailable,
 )
 from recollect.store.sqlite.forking import FORK_GATE, FileId
-from recollect.store.sqlite.named_queries import get_query, load_migrations
+from recollect.store.sqlite.named_queries import get_query
 from recollect.store.sqlite.raw_files import begin_use, end_use
+from recollect.store.sqlite.schema import hold_transaction, migrate
+from recollect.store.sqlite.sqlite_errors import BUSY_MS, database_errors
 from recollect.store.sqlite.write_marks import WriteMarks
 
-APPLICATION_ID = 0x52434C54  # "RCLT", in the file's header
-BUSY_MS = 30_000
 UPKEEP_BUSY_MS = 2_000
 CACHE_KB = 16_000  # the largest cache of a connection
 EMBEDDER_KEYS = ("embedder", "dimension")  # the settings that describe the bank's vectors
@@ -96,7 +89,7 @@ class Database:
             BankNotFound: another process has erased or replaced the bank, even after the transaction was committed.
                 What was written is lost.
         """
-        with self._used() as writer, self._write_lock, self._errors(), self._acknowledged(writer):
+        with self._used() as writer, self._write_lock, database_errors(self.path), self._acknowledged(writer):
             yield writer
 
     @contextmanager
@@ -108,10 +101,10 @@ class Database:
         """
         with self._used() as writer:
             if self.path is None:
-                with self._write_lock, self._errors():
+                with self._write_lock, database_errors(self.path):
                     yield writer
                 return
-            with self._errors():
+            with database_errors(self.path):
                 connection = self._borrow()
                 try:
                     connection.execute("BEGIN")
@@ -127,7 +120,7 @@ class Database:
 
         All idle readers are closed.
         """
-        with self._used() as writer, self._write_lock, self._errors():
+        with self._used() as writer, self._write_lock, database_errors(self.path):
             self.close_idle()
             # Other processes cannot write while this one waits for their readers.
             writer.execute(f"PRAGMA busy_timeout = {UPKEEP_BUSY_MS}")
@@ -139,7 +132,7 @@ class Database:
     @contextmanager
     def attached_transaction(self, other: Path) -> Iterator[sqlite3.Connection]:
         """Yield the writing connection, in a transaction, with the file of another bank under the name ``attached``."""
-        with self._used() as writer, self._write_lock, self._errors():
+        with self._used() as writer, self._write_lock, database_errors(self.path):
             writer.execute("ATTACH ? AS attached", (str(other),))
             try:
                 with self._acknowledged(writer):
@@ -230,7 +223,7 @@ class Database:
             BankNotFound: another process has erased or replaced the bank. What was written is lost.
             StoreUnavailable: somebody has removed the bank's log. What was written may be lost.
         """
-        with _transaction(writer):
+        with hold_transaction(writer):
             yield
             version = self.marks.end_write(writer)
         self._require_named()
@@ -267,11 +260,11 @@ class Database:
         if self.path is not None:
             begin_use(self.path)
         try:
-            with self._errors():
+            with database_errors(self.path):
                 marks = self.marks.look()
                 writer = self._connect(create=create)
                 try:
-                    self._migrate(writer)
+                    migrate(writer, self.path)
                     self._recognize(writer, before)
                     self.marks.check(writer, marks)
                 except BaseException:
@@ -378,43 +371,6 @@ class Database:
         if self.path is not None:
             end_use(self.path)
 
-    def _migrate(self, connection: sqlite3.Connection) -> None:
-        connection.execute("BEGIN")  # one snapshot: another process may be creating the bank right now
-        mine = connection.execute("PRAGMA application_id").fetchone()[0]
-        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        connection.execute("ROLLBACK")
-        if mine != APPLICATION_ID and (mine or tables):
-            raise NotABank(f"{self.path} is an SQLite database, but not a bank of recollect")
-        if connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete":  # a new bank, or a backup
-            _enable_wal(connection)
-        done = _migrations_done(connection) if tables else set()
-        known = [name for name, _ in load_migrations()]
-        if later := done.difference(known):
-            raise NewerSchema(
-                f"{self.path} was written by a later version of recollect (migration {max(later)}). "
-                "To open it, upgrade recollect: pip install -U recollect"
-            )
-        for name, script in load_migrations():
-            if name not in done:
-                _run_migration(connection, name, script)
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except RecollectError:
-            raise
-        except sqlite3.Error as exc:
-            raise translated(exc, self.path) from exc
-        except UnicodeDecodeError as exc:  # an error of SQLite that quotes damaged bytes
-            raise NotABank(f"{self.path} is not a bank of recollect, or it is damaged ({exc})") from exc
-        except UnicodeEncodeError as exc:
-            raise InvalidInput(
-                f"{exc.object[max(0, exc.start - 20) : exc.end + 20]!r} has a lone surrogate, which cannot be stored"
-            ) from exc
-        except OverflowError as exc:
-            raise InvalidInput(f"a number is too large to be stored ({exc})") from exc
-
 
 def _identify(path: str) -> FileId | None:
     """Return which file has a name now, or ``None`` if there is none."""
@@ -423,106 +379,6 @@ def _identify(path: str) -> FileId | None:
     except OSError:
         return None
     return stat.st_dev, stat.st_ino
-
-
-def translated(exc: sqlite3.Error, path: Path | None) -> StoreError:
-    """Return the store error for an error of SQLite about a file."""
-    code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
-    where = path or "the bank in memory"
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        return NotABank(f"{where} is not a bank of recollect, or it is damaged ({exc})")
-    hint = TOO_MANY_FILES if code == sqlite3.SQLITE_CANTOPEN and _out_of_files() else _HINTS.get(code)
-    if hint:
-        return StoreUnavailable(f"{where}: {hint} ({exc})")
-    return StoreError(f"{where}: {exc}")
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _migrations_done(connection: sqlite3.Connection) -> set[str]:
-    return {name for (name,) in connection.execute("SELECT name FROM migration")}
-
-
-def _run_migration(connection: sqlite3.Connection, name: str, script: str) -> None:
-    """Run a migration and record it in the same transaction."""
-    with _transaction(connection):
-        connection.execute("CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
-        done = _migrations_done(connection)
-        if name in done:  # another process was faster
-            return
-        is_new = not done
-        for statement in _split_statements(script):
-            connection.execute(statement)
-        connection.execute("INSERT INTO migration (name) VALUES (?)", (name,))
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        if is_new:
-            connection.execute(f"PRAGMA user_version = {secrets.randbits(31)}")  # by which the bank is recognized
-
-
-def _out_of_files() -> bool:
-    """Return true if this process or the machine has no file descriptors left for a bank's three files."""
-    opened: list[int] = []
-    try:
-        for _ in range(3):
-            opened.append(os.open(os.devnull, os.O_RDONLY))
-    except OSError as exc:
-        return exc.errno in (errno.EMFILE, errno.ENFILE)
-    finally:
-        for descriptor in opened:
-            os.close(descriptor)
-    return False
-
-
-def _enable_wal(connection: sqlite3.Connection) -> None:
-    """Switch to a write-ahead log.
-
-    SQLite does not wait for other processes that do the same, so this function waits.
-    """
-    until = time.monotonic() + BUSY_MS / 1000
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as exc:
-            if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-        else:
-            return
-
-
-TOO_MANY_FILES = (
-    "too many open files: this process has no file descriptors left. Raise the limit (ulimit -n), or allow fewer "
-    "open banks at a time (open_banks)"
-)
-_HINTS = {
-    sqlite3.SQLITE_FULL: "the disk is full; nothing of this write was stored, everything before it is safe",
-    sqlite3.SQLITE_READONLY: "it cannot be written; check the permissions of the file and the folder",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; check that the folder exists and can be written",
-    sqlite3.SQLITE_PERM: "access is denied",
-    sqlite3.SQLITE_IOERR: "the disk failed, or is full",
-    sqlite3.SQLITE_BUSY: f"another process has been writing for {BUSY_MS // 1000} s; try again",
-    sqlite3.SQLITE_LOCKED: "another connection has locked it; try again",
-}
-
-
-def _split_statements(script: str) -> Iterator[str]:
-    """Yield a script's statements one by one. ``executescript`` would commit the transaction to which they belong."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
 
 
 def read_embedder(connection: sqlite3.Connection) -> tuple[str, int] | None:

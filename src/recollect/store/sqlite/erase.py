@@ -13,8 +13,8 @@ from pathlib import Path
 from recollect.errors import NotABank, StoreUnavailable
 from recollect.store.index.saved_graph import SavedGraph
 from recollect.store.sqlite import write_marks
-from recollect.store.sqlite.database import APPLICATION_ID
 from recollect.store.sqlite.files import LOCK_FILE, file_errors, hold_lock, sync_folder
+from recollect.store.sqlite.schema import APPLICATION_ID
 from recollect.store.sqlite.state_folders import erase_states
 
 _BESIDE = ("-wal", "-shm", "-journal", write_marks.SUFFIX)

@@ -10,8 +10,8 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from recollect.errors import NotABank, StoreUnavailable
-from recollect.store.sqlite.database import BUSY_MS, TOO_MANY_FILES, translated
 from recollect.store.sqlite.forking import FORK_GATE
+from recollect.store.sqlite.sqlite_errors import BUSY_MS, TOO_MANY_FILES, translated
 
 LOCK_FILE = ".recollect.lock"
 """The file that is locked while a bank gets its name, so that two processes do not create two banks of the same name.
