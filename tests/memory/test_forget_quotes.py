@@ -20,9 +20,12 @@ from recollect.domain.receipts import RemovedQuote, Verification
 from recollect.domain.time import Interval, Precision
 from recollect.domain.triples import Triple
 from recollect.errors import RecollectError
+from recollect.memory.query_options import build_query
+from recollect.methods.hindsight.reflector import FormedOpinion, ReflectReply
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.quote_rows import list_text_columns
-from recollect.testing.models import HashEmbedder
+from recollect.testing.models import FunctionModel, HashEmbedder
+from recollect.worker import WorkerSettings
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
 SECRET = "the code is 90417355 and the lover is Xavier Quintrell"
@@ -133,6 +136,16 @@ async def test_a_quote_of_a_removed_fact_goes_with_it(bank):
     assert await kept(bank) == {"ok"}
 
 
+async def test_a_phrase_of_the_model_is_no_quote(bank):
+    """Every fact is worded alike: one that goes must not take the others along."""
+    told = "Ada met her friends in the garden again and talked about number"
+    facts = [derived(f"f{n}", f"{told} {n}", ItemKind.FACT, sources=("m0" if n == 0 else "m1",)) for n in range(6)]
+    await bank._store.commit(Changeset(items=tuple(facts)))
+    receipt = await bank.forget(messages="m0")
+    assert (receipt.quotes, receipt.verified) == ((), True)
+    assert await kept(bank) == {f"f{n}" for n in range(1, 6)}
+
+
 async def test_all_other_places_lose_the_quote(tmp_path, memory, bank):
     ada = Entity(id="e1", name="Xavier Quintrell", kind=EntityKind.PERSON, first_seen=AT, last_seen=AT)
     items = (
@@ -212,6 +225,31 @@ async def test_a_dry_run_tells_and_changes_nothing(tmp_path, bank):
     done = await bank.forget(messages="m0")
     same = ("messages", "sessions", "items", "links", "entities", "mentions", "jobs", "quotes", "possible")
     assert [getattr(told, name) for name in same] == [getattr(done, name) for name in same]
+
+
+async def test_an_opinion_that_was_formed_while_something_was_forgotten_is_not_stored():
+    def reflect(prompt, _):
+        (tea,) = (int(line[1]) for line in prompt.text.splitlines() if line[:1] == "[" and "tea" in line)
+        opinion = FormedOpinion(
+            statement="I think Ada likes tea",
+            reasoning=f"{SECRET}, so she drinks tea.",
+            confidence=0.8,
+            entities=("Ada",),
+            rests_on=(tea,),
+        )
+        return ReflectReply(answer="Yes.", abstained=False, citations=(tea,), opinions=(opinion,))
+
+    model, worker = FunctionModel(reflect), WorkerSettings(automatic=False)
+    async with opened(":memory:", recipe="hindsight", model=model, worker=worker) as memory:
+        bank = await memory.bank("bank")
+        await bank.retain(Message(id="m0", text=SECRET, at=AT), session="s0")
+        await bank.retain(Message(id="m1", text="I like tea a lot", at=AT), session="s1")
+        query = build_query("Does Ada like tea?", {}, AT)
+        reflector = await bank._method(None).reflector()
+        response = await reflector.respond(query, bank._store)
+        assert (await response.derive(bank._store)).items
+        await bank.forget(messages="m0")
+        assert await response.derive(bank._store) == Changeset()
 
 
 ENTITY_SAID = {

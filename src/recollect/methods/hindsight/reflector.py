@@ -161,10 +161,14 @@ class Reflector:
             receipt=build_receipt(gathered.recalls, [reply], began),
             opinions=tuple(step.opinion for step in steps),
         )
-        return Response(answer=answer, derive=self._derive(thoughts, query) if steps else None)
+        return Response(answer=answer, derive=self._derive(thoughts, gathered, query) if steps else None)
 
-    def _derive(self, thoughts: Sequence[GroundedOpinion], query: Query) -> Derive:
+    def _derive(self, thoughts: Sequence[GroundedOpinion], gathered: GatheredEvidence, query: Query) -> Derive:
+        shown = {entry.item.id for entry in gathered.entries}
+
         async def derive(reader: StoreReader) -> Changeset:
+            if len(await reader.items(shown)) < len(shown):
+                return Changeset()  # a shown entry was forgotten meanwhile, and a reasoning may quote it
             return await derive_opinion_changes(
                 partial(plan_changes, thoughts=thoughts, settings=self._settings),
                 at=query.now,

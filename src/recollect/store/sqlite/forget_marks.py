@@ -22,6 +22,7 @@ from recollect.store.sqlite.quote_rows import (
     find_quoting_rows,
     read_captions,
     read_quotes,
+    remove_common_phrases,
 )
 from recollect.text.name_match import NameMatch, NameMatcher, fold_text, make_name_key
 
@@ -42,7 +43,7 @@ def mark_selection(connection: sqlite3.Connection, selection: ForgetSelection) -
         connection.execute(get_query("doomed_facts_by_time"), _make_bounds(selection.during))
     connection.executemany(get_query("doomed_fact_by_id"), [(one,) for one in selection.facts])
     doomed = list_doomed_items(connection)
-    quotes = read_quotes(connection, doomed, names)
+    quotes = remove_common_phrases(connection, read_quotes(connection, doomed, names), doomed)
     items = find_quoting_items(connection, quotes, doomed)
     connection.executemany(get_query("doomed_item"), [(seq,) for seq in items])
     return find_quoting_rows(connection, quotes, list_doomed_items(connection))

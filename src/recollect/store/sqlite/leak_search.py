@@ -68,15 +68,16 @@ def find_pieces_in_cells(cells: Iterable[bytes], pieces: Collection[str]) -> set
 def _find_in_windows(windows: Iterable[bytes], pieces: Collection[str]) -> set[str]:
     wanted = {form: piece for piece in pieces for form in _list_forms(piece)}
     short = [form for form in wanted if len(form) < _KEY_BYTES]
-    by_key: dict[bytes, list[bytes]] = {}
+    by_key: dict[bytes, dict[int, set[bytes]]] = {}  # by length: many pieces may begin with the same words
     for form in wanted.keys() - set(short):
-        by_key.setdefault(form[:_KEY_BYTES], []).append(form)
+        by_key.setdefault(form[:_KEY_BYTES], {}).setdefault(len(form), set()).add(form)
     found: set[bytes] = set()
     for window in windows:
         found.update(form for form in short if form in window)
         for at in _find_places(window, by_key):
-            there = by_key.get(window[at : at + _KEY_BYTES], ())
-            found.update(form for form in there if window.startswith(form, at))
+            for length, forms in by_key.get(window[at : at + _KEY_BYTES], {}).items():
+                if (form := window[at : at + length]) in forms:
+                    found.add(form)
     return {wanted[form] for form in found}
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from recollect.store.profile_setting import PROFILE_KEY, read_profile_name
 from recollect.store.sqlite.named_queries import get_query
-from recollect.text.quotes import Quotes, Span, make_quotes
+from recollect.text.quotes import SPAN_WORDS, Quotes, Span, make_quotes
 
 # Rows that repeat messages word for word. They are removed with their messages, and their bytes are searched for.
 _RAW_KINDS = ("turn", "segment")
@@ -23,6 +24,7 @@ _GROUND = frozenset({("message", "id"), ("message", "session"), ("message", "spe
     ("message", "captions"),
     ("session", "id"),
 }
+_MOST_REPEATED = 3  # texts that would stay; a phrase in more of them is the model's own
 _WHERE = {
     "item": f"kind NOT IN {_RAW_KINDS} AND NOT id GLOB 'given:*'",
     "triple": "item NOT IN (SELECT seq FROM item WHERE id GLOB 'given:*')",
@@ -83,6 +85,19 @@ def list_doomed_messages(connection: sqlite3.Connection) -> tuple[str, ...]:
     return tuple(id_ for id_, _, _ in connection.execute(get_query("doomed_messages")))
 
 
+def remove_common_phrases(connection: sqlite3.Connection, quotes: Quotes, doomed_items: str) -> Quotes:
+    """Return the spans without phrases that a model repeats in several texts that would stay.
+
+    Only long spans can be such phrases. They come from texts of a model, which has its own ways to say things.
+    """
+    long = Quotes(frozenset(span for span in quotes.spans if len(span) > SPAN_WORDS))
+    if not long:
+        return quotes
+    rows = connection.execute(get_query("derived_texts"), {"items": doomed_items})
+    counts = Counter(span for _, spans in _find_hits(rows, long) for span in spans)
+    return Quotes(quotes.spans - {span for span, count in counts.items() if count > _MOST_REPEATED})
+
+
 def find_quoting_items(connection: sqlite3.Connection, quotes: Quotes, doomed_items: str) -> list[int]:
     """Return the numbers of the items that would stay, and that contain spans of the texts to be forgotten."""
     found, _ = _find_rows(connection, ("derived_texts",), quotes, doomed_items)
@@ -131,7 +146,7 @@ def find_quoting_columns(connection: sqlite3.Connection, quotes: Quotes) -> tupl
     for table, column in list_text_columns(connection):
         if (table, column) not in _GROUND:
             where = f" WHERE {_WHERE[table]}" if table in _WHERE else ""
-            rows = connection.execute(f'SELECT 0, CAST("{column}" AS BLOB) FROM "{table}"{where}')
+            rows = connection.execute(f'SELECT DISTINCT 0, CAST("{column}" AS BLOB) FROM "{table}"{where}')
             found[f"{table}.{column}"] = {span for _, spans in _find_hits(rows, quotes) for span in spans}
     spans = {span for ones in found.values() for span in ones}
     left = quotes.keep_only(spans).remove_found_in(read_remaining_texts(connection)).spans

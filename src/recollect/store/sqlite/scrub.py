@@ -136,7 +136,7 @@ def _read_cells(connection: sqlite3.Connection) -> Iterator[bytes]:
         yield sql
     for table, column in list_text_columns(connection):
         where = " WHERE kind NOT IN ('turn', 'segment')" if (table, column) == ("item", "text") else ""
-        for (cell,) in connection.execute(f'SELECT CAST("{column}" AS BLOB) FROM "{table}"{where}'):
+        for (cell,) in connection.execute(f'SELECT DISTINCT CAST("{column}" AS BLOB) FROM "{table}"{where}'):
             if cell:
                 yield cell
                 lowered = cell.decode("utf-8", "replace").lower().encode()
