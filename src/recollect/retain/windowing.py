@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from recollect._threads import run_in_thread
 from recollect.domain.messages import StoredMessage
@@ -14,7 +14,9 @@ from recollect.retain.segments import SegmentSettings, count_line_tokens
 from recollect.store.capabilities import SegmentReader
 from recollect.text.windows import count_started_windows, find_crossings, list_open_windows
 
-_FEW_MESSAGES: Final = 16  # so many are planned at once, because a thread would cost more than the work
+_FEW_MESSAGES: Final = 16
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +48,17 @@ async def window_messages(
     fresh = (*before.unsegmented, *messages)
     if not fresh:
         return None
-    plan = partial(_plan_windows, fresh, before, settings)
-    changed, after = await run_in_thread(plan) if len(fresh) > _FEW_MESSAGES else plan()
+    changed, after = await _run_beside(fresh, partial(_plan_windows, fresh, before, settings))
     there = {segment.number for segment in before.windows}
     numbers = [one.number for one in changed if one.is_sealed and one.number in there]
     kept = await reader.segment_messages(numbers) if numbers else {}
-    return WindowChanges(segments=changed, stream=after, sealed=_collect_sealed(changed, kept, fresh))
+    sealed = await _run_beside(fresh, partial(_collect_sealed, changed, kept, fresh))
+    return WindowChanges(segments=changed, stream=after, sealed=sealed)
+
+
+async def _run_beside(fresh: Sequence[StoredMessage], work: Callable[[], T]) -> T:
+    """Do work on messages: in a thread, or at once if there are so few of them that a thread would cost more."""
+    return work() if len(fresh) <= _FEW_MESSAGES else await run_in_thread(work)
 
 
 def _plan_windows(
