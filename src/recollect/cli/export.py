@@ -13,6 +13,7 @@ import typer
 from recollect.cli import options
 from recollect.cli.output import format_count, print_line
 from recollect.cli.runtime import load_chosen_settings, usage_errors, with_bank
+from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
     from recollect.memory.bank import Bank
@@ -49,9 +50,13 @@ def _open_output(file: str) -> Iterator[IO[bytes]]:
     complete.
     """
     if file == "-":
+        if sys.stdout is None:
+            raise InvalidInput("cannot write -: standard output is closed")
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    if "\0" in file:
+        raise InvalidInput("the name of a file cannot contain a NUL character")
     target = Path(file)
     if target.exists() and not target.is_file():  # a pipe, a terminal or /dev/null is written directly
         with target.open("wb") as out:

@@ -56,7 +56,11 @@ def keep_stream(file: str, lines: Iterable[str]) -> Iterator[Iterable[str]]:
 
 
 def _open_file(file: str) -> IO[bytes]:
+    if file == "-":
+        if sys.stdin is None:
+            raise InvalidInput("cannot read -: standard input is closed")
+        return sys.stdin.buffer
     try:
-        return sys.stdin.buffer if file == "-" else open(file, "rb")
-    except OSError as exc:
-        raise InvalidInput(f"cannot read {file}: {exc.strerror}") from exc
+        return open(file, "rb")
+    except (OSError, ValueError) as exc:  # a NUL in the name is a ValueError
+        raise InvalidInput(f"cannot read {file}: {getattr(exc, 'strerror', None) or exc}") from exc

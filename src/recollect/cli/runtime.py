@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 from recollect.cli.output import make_printable, print_note
 from recollect.errors import BankNotFound, InvalidInput, MalformedLine, RecollectError
@@ -42,7 +43,7 @@ class Commands(TyperGroup):
         except ExceptionGroup as exc:  # errors of tasks that ran at the same time
             known, others = exc.split(RecollectError)
             if known is None or others is not None:
-                raise
+                raise report_mistake(exc) from exc
             raise report_failure(str(_first_error(known))) from exc
         except OSError as exc:
             if exc.errno == errno.EPIPE:  # the reader of a pipe has stopped reading
@@ -50,12 +51,29 @@ class Commands(TyperGroup):
             raise report_failure(str(exc)) from exc
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
+        except (typer.Exit, typer.Abort, TyperException):  # wrong usage, an exit status, an interruption
+            raise
+        except Exception as exc:
+            raise report_mistake(exc) from exc
 
 
 def report_failure(message: str) -> typer.Exit:
     """Report an error, and return the exception to raise."""
     print_note(f"error: {message}")
     return typer.Exit(FAILED)
+
+
+def report_mistake(exc: Exception) -> Exception:
+    """Report an error that no code expects in one line, and return the exception to raise.
+
+    With ``RECOLLECT_TRACEBACK=1`` in the environment, it is the error itself.
+    """
+    if os.environ.get("RECOLLECT_TRACEBACK"):
+        return exc
+    return report_failure(
+        f"this is a mistake in recollect, please report it: {type(exc).__name__}: {exc}. "
+        "RECOLLECT_TRACEBACK=1 shows where it happened"
+    )
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from recollect.domain.checks import require_text, require_type
 from recollect.errors import InvalidInput
 
 TRAIT_LEVELS = range(1, 6)
@@ -49,7 +50,9 @@ class Profile:
     disposition: Disposition = Disposition()
 
     def __post_init__(self) -> None:
-        if not self.name.strip():
+        require_text("Profile.background", self.background)
+        require_type("Profile.disposition", self.disposition, Disposition, "a Disposition")
+        if not require_text("Profile.name", self.name).strip():
             raise InvalidInput("a profile needs a name")
 
 

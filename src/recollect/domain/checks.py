@@ -70,11 +70,11 @@ def require_texts(name: str, given: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(require_text(name, one) for one in require_iterable(name, given))
 
 
-def require_iterable(name: str, given: Iterable[T]) -> tuple[T, ...]:
-    """Return the values of something that can be iterated over."""
+def require_iterable(name: str, given: Iterable[T]) -> Iterable[T]:
+    """Return something that can be iterated over, and is not a string."""
     if isinstance(given, str | bytes) or not hasattr(type(given), "__iter__"):
         raise InvalidInput(f"{name} is {quote_value(given)}, which is not a list of values")
-    return tuple(given)
+    return given
 
 
 def require_all(name: str, given: Iterable[object], kind: type[T]) -> list[T]:

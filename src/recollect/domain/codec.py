@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.domain.checks import require_moment
+from recollect.domain.checks import quote_value, require_moment
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -64,6 +64,8 @@ def from_json(kind: type[T], data: object) -> T:
         return _converter().structure(data, kind)
     except (BaseValidationError, TypeError) as exc:
         raise ValueError("; ".join(transform_error(exc, format_exception=_describe))) from exc
+    except (RecursionError, OverflowError) as exc:
+        raise ValueError(f"a value is nested too deeply or too large: {exc}") from exc
 
 
 def _describe(exc: BaseException, kind: Any) -> str:
@@ -99,7 +101,7 @@ def _converter() -> Converter:
 
 def _require(data: Any, kind: type[T]) -> T:
     if type(data) is not kind:
-        raise TypeError(f"{data!r} is not of type {kind.__name__}")
+        raise TypeError(f"{quote_value(data)} is not of type {kind.__name__}")
     return data
 
 

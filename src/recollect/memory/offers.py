@@ -8,6 +8,7 @@ from typing import TypeVar, Unpack
 from recollect.domain.banks import Profile
 from recollect.domain.calibration import Calibration
 from recollect.domain.changes import Changeset
+from recollect.domain.checks import require_type
 from recollect.domain.opinions import Opinion
 from recollect.errors import InvalidInput
 from recollect.memory.base import BankBase
@@ -61,6 +62,8 @@ class BankOffers(BankBase):
 
     async def set_profile(self, profile: Profile) -> None:
         """Set the profile of the bank's agent. It replaces the earlier profile."""
+
+        require_type("profile", profile, Profile, "a Profile")
 
         async def derive(_: StoreReader) -> Changeset:
             return Changeset(settings=(make_profile_setting(profile),))

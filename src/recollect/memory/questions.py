@@ -11,6 +11,7 @@ from typing import Unpack
 
 from recollect.answering.answers import NOTHING_FOUND, collect_recall_notes
 from recollect.domain.answers import Answer, AnswerReceipt, Step, TraceStep
+from recollect.domain.checks import require_text
 from recollect.domain.items import ItemKind
 from recollect.domain.queries import Effort, Query
 from recollect.domain.recalls import Recall
@@ -113,7 +114,9 @@ class BankQuestions(BankBase):
             DeadlineExceeded: the time is over.
         """
         deadline = Deadline(timeout)
-        answer = self._answer(self._method(recipe), build_query(question, narrowed, self._clock()), ignore_event)
+        answer = self._answer(
+            self._method(_check_recipe(recipe)), build_query(question, narrowed, self._clock()), ignore_event
+        )
         return await deadline.wait_for(answer, outcome=_UNANSWERED)
 
     async def ask_stream(
@@ -134,7 +137,7 @@ class BankQuestions(BankBase):
                 iterator is read.
         """
         deadline = Deadline(timeout)
-        method, query = self._method(recipe), build_query(question, narrowed, self._clock())
+        method, query = self._method(_check_recipe(recipe)), build_query(question, narrowed, self._clock())
 
         async def answer(follow: Listener) -> Answer:
             return await deadline.wait_for(self._answer(method, query, follow), outcome=_UNANSWERED)
@@ -164,7 +167,7 @@ class BankQuestions(BankBase):
             raise missing
 
         async def answer() -> Answer:
-            reflector = await self._method(recipe).reflector()
+            reflector = await self._method(_check_recipe(recipe)).reflector()
             return await self._commit_response(await reflector.respond(query, self._store))
 
         return await deadline.wait_for(answer(), outcome=_UNANSWERED)
@@ -239,3 +242,7 @@ async def _answer_with_evidence(
         trace=(step,),
         receipt=AnswerReceipt(recalls=(found.receipt,), models=(), usage=Usage(), seconds=seconds, notes=notes),
     )
+
+
+def _check_recipe(recipe: str | None) -> str | None:
+    return None if recipe is None else require_text("recipe", recipe)

@@ -23,6 +23,7 @@ from typing import Any
 
 from recollect._threads import run_in_thread
 from recollect.domain.changes import Changeset, Session, Supersession
+from recollect.domain.checks import require_iterable
 from recollect.domain.codec import from_json, to_json
 from recollect.domain.entities import Entity, Mention, Merge
 from recollect.domain.items import IndexedItem
@@ -31,6 +32,7 @@ from recollect.domain.links import Link
 from recollect.domain.messages import StoredMessage
 from recollect.domain.segments import Segment, Stream
 from recollect.errors import InvalidInput, MalformedLine, StoreError
+from recollect.formats.lines import number_lines
 from recollect.models.embedder import Embedder
 from recollect.retain.embed import embed_items
 from recollect.store.protocol import Store
@@ -110,7 +112,8 @@ async def import_lines(store: Store, lines: Iterable[str], embedder: Embedder) -
         MalformedLine: a line is damaged.
         StoreError: the bank does not contain what was written.
     """
-    numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+    given = require_iterable("lines", lines)
+    numbered = ((line.number, line.text) for line in number_lines(given) if not line.is_blank)
     header = await asyncio.to_thread(lambda: _read_header(next(numbered, (1, ""))))  # noqa: TID251
     same = (header.embedder, header.dimension) == (embedder.name, embedder.dimension)
     parsed = _read_changesets(numbered, header.dimension)

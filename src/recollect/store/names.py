@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 
 from recollect._unicode import normalize_unicode
+from recollect.domain.checks import require_type
 from recollect.errors import BadBankName, BankNameTaken
 
 _NAME = re.compile(r"\w(?:[\w .@+-]{0,98}[\w@+-])?")
@@ -19,7 +20,7 @@ def checked_name(name: str) -> str:
     Raises:
         BadBankName: the name is not allowed. The message says which names are.
     """
-    name = normalize_unicode("NFC", name)
+    name = normalize_unicode("NFC", require_type("the name of a bank", name, str, "a string"))
     if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or ".." in name or len(name.encode()) > _MOST_BYTES:
         raise BadBankName(
             f"{name!r} cannot be a bank's name: use 1 to 100 letters, digits, blanks and . _ @ + - (at most "
