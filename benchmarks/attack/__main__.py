@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks.attack.bank_model import FolderModel
 from benchmarks.attack.clocks import Clocks
+from benchmarks.attack.commands import Commands
 from benchmarks.attack.damage import Damage
 from benchmarks.attack.drops import Drops
 from benchmarks.attack.files import Files
@@ -34,6 +35,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     Drops(),
     Damage(),
     Files(),
+    Commands(),
     Servers(),
     Clocks(),
     States(),

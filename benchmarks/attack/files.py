@@ -67,7 +67,7 @@ class _Feed:
             export = await _make_export(memory, rng)
             for number in range(self.most):
                 kind = rng.choice(("jsonl", "openai", "chat", "export", "export"))
-                lines = _damage_lines(rng, export if kind == "export" else _make_lines(rng, kind))
+                lines = damage_lines(rng, export if kind == "export" else make_lines(rng, kind))
                 try:
                     await (_import(memory, lines) if kind == "export" else _retain(memory, lines, kind, rng))
                 except RecollectError:
@@ -106,7 +106,8 @@ async def _retain(memory: Memory, lines: list[str], kind: str, rng: random.Rando
         await (await memory.bank("all")).retain([one.message for one in read], session="s")
 
 
-def _make_lines(rng: random.Random, kind: str) -> list[str]:
+def make_lines(rng: random.Random, kind: str) -> list[str]:
+    """Return the lines of a file of a format: jsonl, openai or chat."""
     said = [make_said(rng, f"k-{number % 2}") for number in range(rng.randrange(1, 6))]
     if kind == "jsonl":
         return [
@@ -126,7 +127,8 @@ def _make_lines(rng: random.Random, kind: str) -> list[str]:
     return [f"{one.speaker} ({one.at:%Y-%m-%d %H:%M}): {one.text}" for one in said]
 
 
-def _damage_lines(rng: random.Random, lines: list[str]) -> list[str]:
+def damage_lines(rng: random.Random, lines: list[str]) -> list[str]:
+    """Return the lines with a few of them damaged."""
     damaged = list(lines)
     for _ in range(rng.choice((1, 1, 2, 5))):
         if not damaged:
