@@ -161,6 +161,25 @@ async def test_an_export_whose_items_come_twice_is_refused(tmp_path, export):
         assert await memory.banks() == ()
 
 
+async def test_an_imported_bank_is_on_the_disk_before_it_has_its_name(tmp_path, export, monkeypatch):
+    done = []
+    sync, link = os.fsync, os.link
+
+    def note_sync(descriptor):
+        done.append(os.fstat(descriptor).st_ino)
+        sync(descriptor)
+
+    def note_link(source, target):
+        done.append("named")
+        link(source, target)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(os, "link", note_link)
+    async with opened(tmp_path) as memory:
+        await memory.import_bank("bank", lines_of(export))
+    assert done == [(tmp_path / "bank.bank").stat().st_ino, "named", tmp_path.stat().st_ino]
+
+
 async def test_an_orphaned_log_is_not_taken_for_that_of_an_imported_bank(tmp_path, export):
     async with opened(tmp_path) as memory:
         await (await memory.bank("bank")).retain(Message(id="old", text="Old words."), session="s")

@@ -200,6 +200,11 @@ class Database:
     def open_connections(self) -> list[sqlite3.Connection]:
         return self._idle if self._writer is None else [self._writer, *self._idle]
 
+    def write_unsynced(self) -> None:
+        """Let writes no longer wait for the disk, until the connection is closed. A power cut may damage the file."""
+        with self._used() as writer, self._write_lock:
+            writer.execute("PRAGMA synchronous = OFF")
+
     def close_idle(self) -> None:
         """Close the connections for reading that are not in use."""
         with self._state_lock:

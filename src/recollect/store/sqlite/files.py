@@ -54,13 +54,16 @@ def file_errors(path: Path) -> Iterator[None]:
 
 
 def move_to_new_name(source: Path, target: Path) -> None:
-    """Give a file a new name in one step. An existing file is never replaced. The new name survives a power cut.
+    """Give a file a new name in one step. An existing file is never replaced.
 
-    On a file system without hard links, the caller must make sure that nobody else makes a file of this name.
+    First the file is written to the disk, so that it is whole under its new name even after a power cut. It must be
+    closed. On a file system without hard links, the caller must make sure that nobody else makes a file of this name.
 
     Raises:
         FileExistsError: there is a file of this name.
     """
+    with source.open("rb+") as opened:
+        os.fsync(opened.fileno())
     try:
         os.link(source, target)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""A folder of banks, with one file for each bank, so that a bank is copied, moved and erased as a file."""
+"""A folder of banks, with one file for each bank. A bank that no program has open can be copied and moved as a file."""
 
 from __future__ import annotations
 

@@ -392,9 +392,11 @@ async def stage_store(folder: Path, *, name: str, embedder: tuple[str, int]) -> 
     staging = await run_in_thread(StagingFolder, folder)
     try:
         file = staging.path / "bank"
+        database = await run_in_thread(Database, file)
         store = await run_in_thread(
-            lambda: open_store(Database(file), name=name, embedder=embedder, graph_from=GRAPH_FROM_ROWS)
+            lambda: open_store(database, name=name, embedder=embedder, graph_from=GRAPH_FROM_ROWS)
         )
+        database.write_unsynced()  # nothing is acknowledged before the whole file is written to the disk
         try:
             yield store, file
         finally:
