@@ -8,7 +8,7 @@ from hands import Clock, job, opened, until
 from recollect.domain.changes import Changeset
 from recollect.errors import StaleWrite
 from recollect.store.commit_retry import ATTEMPTS, FREE_ATTEMPTS, commit_derived, derive_changes, retry_until_current
-from recollect.worker import Worker
+from recollect.worker import Worker, WorkerSettings
 
 
 async def test_what_takes_long_to_derive_is_written_though_others_never_stop(store):
@@ -139,3 +139,22 @@ async def test_changes_are_of_the_version_before_the_first_reading_whatever_they
     with pytest.raises(StaleWrite):
         await store.commit(changes)
     assert await store.setting("own") is None
+
+
+async def test_a_job_whose_embedder_hangs_in_the_derivation_fails_in_its_time(store):
+    await store.commit(Changeset(jobs=(job("hang"),)))
+
+    class Hanging:
+        kind = "knot"
+
+        def plan_jobs(self, changes, now):
+            return ()
+
+        async def consolidate(self, job, reader, now):
+            async def derive(reader):
+                await asyncio.Event().wait()
+
+            return derive
+
+    report = await Worker(store, [Hanging()], clock=Clock(), settings=WorkerSettings(call_timeout_s=0.05)).drain()
+    assert "took longer than 0.05 s" in report.errors[0]

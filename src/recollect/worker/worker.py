@@ -288,7 +288,8 @@ class Worker:
 
     async def _commit_derived(self, job: Job, derive: Derive) -> None:
         async def write() -> None:
-            changes = add_jobs(await derive_changes(self._store, derive), self._consolidators.values(), self._clock())
+            derived = await self._call(derive_changes(self._store, derive))
+            changes = add_jobs(derived, self._consolidators.values(), self._clock())
             if changes.is_empty:  # a commit would force all other writers to derive again
                 await self._store.settle(job, now=self._clock())
             else:
@@ -297,15 +298,19 @@ class Worker:
         await retry_until_current(self._store, write)
 
     async def _consolidate(self, job: Job) -> Derive:
-        """Return what a consolidator makes of a job.
+        """Return what a consolidator makes of a job."""
+        return await self._call(self._consolidators[job.kind].consolidate(job, self._store, self._clock()))
+
+    async def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return the result of a part of a job that may call models, such as an embedder.
 
         Raises:
-            TimeoutError: the consolidator took longer than ``call_timeout_s``.
+            TimeoutError: it took longer than ``call_timeout_s``.
         """
-        consolidator, patience = self._consolidators[job.kind], self._settings.call_timeout_s
+        patience = self._settings.call_timeout_s
         try:
             async with asyncio.timeout(patience) as limit:
-                return await consolidator.consolidate(job, self._store, self._clock())
+                return await work
         except TimeoutError as exc:
             if not limit.expired():
                 raise
