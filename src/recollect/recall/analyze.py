@@ -27,7 +27,6 @@ _ASKS_WHEN = re.compile(
 _OPENING = re.compile(r"(?<!\d)\"|[“„«]")
 _CLOSING = {'"': re.compile('"'), "“": re.compile("[“”]"), "„": re.compile("[“”]"), "«": re.compile("»")}
 _INLINE_CHARACTERS, _INLINE_SPEAKERS = 2_000, 500  # what is read in a millisecond or two
-_SHORT_TOPIC = 1_000
 _SHORTEST_PHRASE, _LONGEST_PHRASE = 3, 200
 _MOST_PHRASES, _MOST_TERMS = 32, 1_000  # a longer question is a document: its beginning tells what it is about
 
@@ -78,8 +77,6 @@ async def build_probe(question: ParsedQuestion, embedder: Embedder) -> SearchPro
     """
     vectors = await embedder.embed([question.topic], purpose="query")
     if len(question.topic) <= _INLINE_CHARACTERS:
-        return make_probe(question, vectors[0])
-    if len(question.topic) <= _SHORT_TOPIC:  # a thread would cost more than the work
         return make_probe(question, vectors[0])
     return await run_in_thread(make_probe, question, vectors[0])
 
