@@ -172,7 +172,7 @@ async def test_a_drop_that_was_cut_short_is_finished_by_the_next_process(tmp_pat
                 await memory.drop("ada")
     left = {file.name for file in tmp_path.iterdir()}
     assert "ada.bank" not in left
-    assert any(".erased-" in name for name in left)
+    assert any(".~" in name for name in left)
     async with opened(tmp_path) as memory:
         assert await memory.banks() == ()
         if what == "create":

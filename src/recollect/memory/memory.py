@@ -16,7 +16,7 @@ from weakref import WeakSet, WeakValueDictionary
 from recollect._threads import run_in_thread
 from recollect._unicode import normalize_unicode
 from recollect.domain.banks import BankInfo
-from recollect.domain.checks import require_text
+from recollect.domain.checks import require_type
 from recollect.domain.processes import HomeProcess
 from recollect.domain.receipts import BackupReceipt
 from recollect.errors import BankNotFound, EmbedderMismatch, ModelError, StoreError
@@ -212,7 +212,7 @@ class BaseMemory:
             BankNotFound: there is no bank of this name.
         """
         self._home.require()
-        name = normalize_unicode("NFC", require_text("the name of a bank", name))
+        name = normalize_unicode("NFC", require_type("the name of a bank", name, str, "a string"))
         self._served.discard(name)
         self._recent.pop(name, None)
         bank = self._banks.pop(name, None)

@@ -18,7 +18,7 @@ from recollect.store.sqlite.schema import APPLICATION_ID
 from recollect.store.sqlite.state_folders import erase_states
 
 _BESIDE = ("-wal", "-shm", "-journal", write_marks.SUFFIX)
-_MARK = re.compile(r"(?P<bank>.+)\.erased-[0-9a-f]{32}")
+_MARK = re.compile(r"(?P<bank>.+)\.~[0-9a-f]{8}")  # short: the names of files have a limit, and banks' may be long
 
 
 def find_graph(bank: Path) -> SavedGraph:
@@ -61,7 +61,7 @@ def erase_bank(name: str, bank: Path) -> None:
             _require_erasable(name, bank, file)
             if left := erase_states(file, remain=False):
                 raise StoreUnavailable(f"the bank {name!r} cannot be erased: {left[0]} cannot be removed")
-            mark = file.with_name(f"{file.name}.erased-{uuid.uuid4().hex}")
+            mark = file.with_name(f"{file.name}.~{uuid.uuid4().hex[:8]}")
             file.rename(mark)
             if bank != file:
                 bank.unlink()
