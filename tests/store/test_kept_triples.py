@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from earlier import make_earlier_bank
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,9 +17,7 @@ from recollect.domain.triples import Aggregation, Ordering, TimeFilter, Triple, 
 from recollect.domain.validity import validity_of
 from recollect.errors import NotABank
 from recollect.store.protocol import ForgetSelection
-from recollect.store.sqlite import schema
 from recollect.store.sqlite.folder import SqliteFolder
-from recollect.store.sqlite.named_queries import load_migrations
 from recollect.testing import triple_material
 from recollect.testing.store_material import DIMENSION, EMBEDDER, changes_of, indexed, message
 from recollect.testing.store_triples import assert_as_by_hand, held_for, stated
@@ -126,20 +125,10 @@ OLD = (
 )
 
 
-async def test_a_bank_of_before_is_read_and_goes_on_with_triples(tmp_path, monkeypatch):
-    with monkeypatch.context() as before:
-        before.setattr(schema, "load_migrations", lambda: load_migrations()[:5])
-        folder = SqliteFolder(tmp_path)
-        await opened(folder)
-        await folder.close()
-    (file,) = tmp_path.glob("*.bank")
-    connection = sqlite3.connect(file)
-    for statement in OLD:
-        connection.execute(statement)
+async def test_a_bank_of_before_is_read_and_goes_on_with_triples(tmp_path):
     vector = np.full(DIMENSION, 0.25, dtype="<f2").tobytes()
-    connection.execute("INSERT INTO indexing VALUES (1, ?, ?, 0)", (vector, b""))
-    connection.commit()
-    connection.close()
+    indexing = ("INSERT INTO indexing VALUES (1, ?, ?, 0)", (vector, b""))
+    make_earlier_bank(tmp_path / "ada.bank", 5, *OLD, indexing)
     folder = SqliteFolder(tmp_path)
     store = await opened(folder)
     (turn,) = await store.items(["turn:m0"])

@@ -1,15 +1,13 @@
 """A bank of before labels and pinned messages is read still, and goes on with both."""
 
-import sqlite3
 from dataclasses import replace
 
 import numpy as np
+from earlier import make_earlier_bank
 
 from recollect.domain.changes import Changeset
 from recollect.store.protocol import ForgetSelection
-from recollect.store.sqlite import schema
 from recollect.store.sqlite.folder import SqliteFolder
-from recollect.store.sqlite.named_queries import load_migrations
 from recollect.testing.store_material import DIMENSION, EMBEDDER, changes_of, indexed, message
 
 OLD = (
@@ -27,24 +25,10 @@ async def opened(folder):
     return await folder.open("ada", embedder=EMBEDDER, dimension=DIMENSION)
 
 
-async def bank_of_before(path, monkeypatch):
-    with monkeypatch.context() as before:
-        before.setattr(schema, "load_migrations", lambda: load_migrations()[:3])
-        folder = SqliteFolder(path)
-        await opened(folder)
-        await folder.close()
-    (file,) = path.glob("*.bank")
-    connection = sqlite3.connect(file)
-    for statement in OLD:
-        connection.execute(statement)
+async def test_what_was_kept_before_has_no_label_and_is_not_pinned(tmp_path):
     vector = np.full(DIMENSION, 0.25, dtype="<f2").tobytes()
-    connection.execute("INSERT INTO indexing VALUES (1, ?, ?, 0)", (vector, b""))
-    connection.commit()
-    connection.close()
-
-
-async def test_what_was_kept_before_has_no_label_and_is_not_pinned(tmp_path, monkeypatch):
-    await bank_of_before(tmp_path, monkeypatch)
+    indexing = ("INSERT INTO indexing VALUES (1, ?, ?, 0)", (vector, b""))
+    make_earlier_bank(tmp_path / "ada.bank", 3, *OLD, indexing)
     folder = SqliteFolder(tmp_path)
     store = await opened(folder)
     (kept,), (item,) = await store.messages(), await store.items(["turn:m0"])

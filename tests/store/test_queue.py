@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
+from earlier import make_earlier_bank
 
 from recollect.domain.changes import Changeset
 from recollect.domain.jobs import Job
-from recollect.store.sqlite import schema
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.folder import SqliteFolder
-from recollect.store.sqlite.named_queries import get_query, load_migrations
+from recollect.store.sqlite.named_queries import get_query
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -86,15 +86,9 @@ async def test_a_look_costs_the_same_however_many_jobs_wait(look, how, found):
     assert few[1] == found
 
 
-def test_a_bank_of_before_tells_what_its_jobs_were_put_off_for(tmp_path, monkeypatch):
-    with monkeypatch.context() as before:
-        before.setattr(schema, "load_migrations", lambda: [one for one in load_migrations() if one[0] < "0003"])
-        old = Database(tmp_path / "ada.bank")
-        with old.write_transaction() as connection:
-            connection.execute(
-                "INSERT INTO job (id, kind, payload, due, error) VALUES ('j', 'k', '', 9, 'Limit: 5: spent')"
-            )
-        old.close()
+def test_a_bank_of_before_tells_what_its_jobs_were_put_off_for(tmp_path):
+    job = "INSERT INTO job (id, kind, payload, due, error) VALUES ('j', 'k', '', 9, 'Limit: 5: spent')"
+    make_earlier_bank(tmp_path / "ada.bank", 2, job)
     new = Database(tmp_path / "ada.bank")
     with new.read_transaction() as connection:
         assert connection.execute(get_query("blocked_reasons"), {"kinds": '["Limit"]', "now": 8}).fetchall() == [
