@@ -84,6 +84,8 @@ class FakeSearch:
 class FakeReader:
     """As much of a bank as recall reads: its speakers, and one search."""
 
+    losses = ()
+
     def __init__(self, search, speakers=()):
         self._search, self._speakers = search, speakers
         self.opened = []
