@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, tzinfo
 from importlib import import_module
+from itertools import count
 from pkgutil import walk_packages
 from typing import Any, Final, get_type_hints
 
@@ -158,16 +159,19 @@ def measure(read: Reader, text: str) -> float:
     return time.thread_time() - began
 
 
+_NUMBERS = count()
+
+
 def measure_growth(read: Reader, write: Callable[[int], str], tries: int) -> float:
-    """Return how many times as long a text takes that is four times as long. Each try has its own text, as functions
-    remember texts.
+    """Return how many times as long a text takes that is four times as long. Each measured text is a new one, as
+    functions remember texts.
     """
     size = FIRST
     measure(read, write(size))  # what is loaded and compiled once does not count
     while measure(read, write(size)) < ENOUGH_S and size < LAST:
         size *= TIMES
-    short = min(measure(read, f"{write(size)} {n}") for n in range(tries))
-    long = min(measure(read, f"{write(size * TIMES)} {n}") for n in range(tries))
+    short = min(measure(read, f"{write(size)} {next(_NUMBERS)}") for _ in range(tries))
+    long = min(measure(read, f"{write(size * TIMES)} {next(_NUMBERS)}") for _ in range(tries))
     return long / max(short, ENOUGH_S / TIMES)
 
 
