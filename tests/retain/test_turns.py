@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from recollect import Memory, Message, Role
 from recollect.domain.items import Item, ItemKind
 from recollect.domain.messages import StoredMessage
+from recollect.errors import NotABank
 from recollect.retain.turns import (
     PASSAGE_CHARACTERS,
     TurnPart,
@@ -193,6 +194,14 @@ def test_what_is_left_of_a_passages_turn_is_that_passage():
     turns = group_turns(said, last=None)
     assert restore_turn(kept(turns[2]), said[:1]).parts == turns[2].parts[:1]
     assert restore_turn(kept(turns[2]), said[1:]).id == "turn:0:m1"
+
+
+@pytest.mark.parametrize("damage", [{"sources": ()}, {"id": "turn"}, {"id": "turn:x:m0"}])
+def test_a_damaged_turn_is_told(damage):
+    said = [message(0, "u")]
+    (turn,) = group_turns(said, last=None)
+    with pytest.raises(NotABank, match="damaged"):
+        restore_turn(replace(kept(turn), **damage), said)
 
 
 def test_what_a_turn_was_before_its_answers_were_recorded():

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class BankOffers(BankBase):
-    """What a bank can do because its recipe offers it. The profile belongs to every bank."""
+    """The methods of a bank that its recipe offers. The profile belongs to every bank."""
 
     def tools(self, **narrowed: Unpack[RecallOptions]) -> AgentTools:
         """Return the recipe's tools over this bank, for your own agent. Make new tools for each question.

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from recollect.domain.items import Item
 from recollect.domain.messages import Role, StoredMessage
+from recollect.errors import NotABank
 
 PASSAGE_CHARACTERS = 6000
 _MOST_PASSAGES = 1_000_000  # more than a message can have: SQLite stores at most a gigabyte in one value
@@ -118,10 +119,17 @@ def _find_cut(text: str, start: int) -> int:
 
 
 def restore_turn(item: Item, sources: Sequence[StoredMessage]) -> Turn:
-    """Return the turn of a stored item. ``sources`` are those of its messages that are left."""
+    """Return the turn of a stored item. ``sources`` are those of its messages that are left.
+
+    Raises:
+        NotABank: the item is no turn any more, because the bank's file is damaged.
+    """
     by_id = {message.id: message for message in sources}
-    number = int(item.id.split(":", 2)[1])
-    opening, *rest = item.sources
+    try:
+        number = int(item.id.split(":", 2)[1])
+        opening, *rest = item.sources
+    except (ValueError, IndexError) as exc:
+        raise NotABank(f"the bank is damaged: its item {item.id!r} has no number or no message") from exc
     parts = [part for part in split_parts(by_id[opening]) if part.number == number] if opening in by_id else []
     answers = (next(split_parts(by_id[source])) for source in rest if source in by_id)
     return Turn(parts=(*parts, *answers))

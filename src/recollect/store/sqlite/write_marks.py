@@ -37,7 +37,7 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What there was beside a bank's file before it was opened. ``has_file`` tells an unreadable file from none."""
+    """The marks beside a bank's file before it was opened. ``has_file`` tells an unreadable file from none."""
 
     has_log: bool
     has_file: bool
